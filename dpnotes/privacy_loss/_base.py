@@ -1,0 +1,187 @@
+"""The privacy-loss random variable, and the ways to read it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpnotes._validate import FloatArray, at_least, count, fail, generator, plain, probability, real
+
+
+class PrivacyLoss(ABC):
+    """The law of L = log(dP/dQ) under P, for one ordered pair (P, Q) of output laws, in nats.
+
+    P is the law of the mechanism's output on the true database, Q its law on the neighbor. Every privacy definition of
+    the book reads this one variable: pure DP its largest value, approximate DP the mean of max(0, 1 - e**(epsilon - L)),
+    Rényi DP its exponential moments. L is infinite on distinguishing events, outputs that Q never gives.
+
+    A guarantee needs both ordered pairs of every two neighbors: read ``loss`` and ``loss.swapped`` and keep the larger.
+    Arguments are scalars or arrays; a scalar gives a float. Bad arguments raise ValueError.
+
+    References
+    ----------
+    Dwork and Rothblum (2016), Concentrated Differential Privacy, section 1; Sommer, Meiser and Mohammadi (2019).
+    """
+
+    # What a kind of loss supplies; arguments arrive checked.
+    infinity_mass: float
+    minimum: float
+    maximum: float
+
+    @abstractmethod
+    def _log_delta(self, epsilon: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _log_tail(self, loss: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _cdf(self, loss: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _quantile(self, u: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _log_mgf(self, t: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def _sample(self, n: int, rng: np.random.Generator) -> FloatArray: ...
+
+    @abstractmethod
+    def mean(self) -> float:
+        """E[L], the Kullback-Leibler divergence of P from Q. Infinite where there are distinguishing events."""
+
+    @property
+    @abstractmethod
+    def swapped(self) -> PrivacyLoss:
+        """The loss of the pair read the other way, (Q, P): the law of -L under Q."""
+
+    # Readings.
+    def delta(self, epsilon: ArrayLike) -> Any:
+        """The smallest delta with P(S) <= e**epsilon Q(S) + delta for every set S: E[max(0, 1 - e**(epsilon - L))].
+
+        The hockey-stick divergence of this ordered pair. Exact up to rounding for closed forms, an upper bound for sums.
+
+        Parameters
+        ----------
+        epsilon : any real number, in nats, or an array; inf is allowed.
+        """
+        return plain(np.exp(self.log_delta(epsilon)))
+
+    def log_delta(self, epsilon: ArrayLike) -> Any:
+        """The natural logarithm of `delta`, right where delta itself would underflow; -inf where delta is 0."""
+        return plain(np.minimum(self._log_delta(real("epsilon", epsilon)), 0.0))
+
+    def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
+        """(lower, upper) around the exact log_delta: here the rounding error of the closed form, 1e-13 of its size."""
+        value = np.asarray(self.log_delta(epsilon))
+        with np.errstate(invalid="ignore"):
+            slack = np.where(np.isfinite(value), 4e-15 * (10 + np.abs(value)), 0.0)
+        return plain(value - slack), plain(np.minimum(value + slack, 0.0))
+
+    def epsilon(self, delta: ArrayLike) -> Any:
+        """The smallest epsilon >= 0 at which `delta` is enough: the inverse of the hockey stick, rounded up.
+
+        inf where no epsilon will do: delta is below the mass of distinguishing events, or 0 and L is unbounded.
+        """
+        return self.epsilon_bounds(delta)[1]
+
+    def epsilon_bounds(self, delta: ArrayLike) -> tuple[Any, Any]:
+        """(lower, upper) around the exact epsilon(delta)."""
+        delta = probability("delta", delta)
+        pairs = np.array([self._epsilon_bounds(float(d)) for d in delta.flat]).reshape(*delta.shape, 2)
+        return plain(pairs[..., 0]), plain(pairs[..., 1])
+
+    def tail(self, epsilon: ArrayLike) -> Any:
+        """P[L > epsilon], the delta of probabilistic DP: the width of the bad events, never below `delta`."""
+        return plain(np.exp(np.minimum(self._log_tail(real("epsilon", epsilon)), 0.0)))
+
+    def cdf(self, loss: ArrayLike) -> Any:
+        """P[L <= loss]; 1 - infinity_mass in the limit."""
+        return plain(self._cdf(real("loss", loss)))
+
+    def quantile(self, u: ArrayLike) -> Any:
+        """The smallest loss l with P[L <= l] >= u; inf inside the mass of distinguishing events."""
+        return plain(self._quantile(probability("u", u)))
+
+    def log_mgf(self, t: ArrayLike) -> Any:
+        """log E[e**(t L)], for real or complex t; inf where the moment is infinite. t = alpha - 1 is the order's reading."""
+        array = np.asarray(t)
+        if array.dtype.kind == "c":
+            if np.isnan(array).any():
+                raise fail("t", t, "a number, not NaN")
+            return plain(self._log_mgf(array))
+        return plain(self._log_mgf(real("t", t)))
+
+    def renyi(self, alpha: ArrayLike) -> Any:
+        """The Rényi divergence D_alpha(P || Q) = log E[e**((alpha - 1) L)] / (alpha - 1), for alpha > 0. Exact.
+
+        alpha = 1 gives `mean`, alpha = inf the largest loss `maximum`. Nondecreasing in alpha.
+        """
+        alpha = at_least("alpha", alpha, 0.0)
+        if np.any(alpha == 0):
+            raise fail("alpha", alpha, "above 0")
+        values = np.empty(alpha.shape)
+        middle = np.isfinite(alpha) & (alpha != 1)
+        t = alpha[middle] - 1
+        values[middle] = self._log_mgf(t) / t
+        values[alpha == 1] = self.mean()
+        values[np.isinf(alpha)] = self.maximum
+        return plain(values)
+
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> FloatArray:
+        """n independent losses under P, shape (n,); inf marks a distinguishing event."""
+        return self._sample(count("n", n), generator(rng))
+
+    def repeat(self, k: int) -> PrivacyLoss:
+        """The loss of k independent copies of the pair: the sum of k independent copies of L."""
+        from dpnotes.privacy_loss._sums import independent_sum
+
+        return independent_sum([(self, count("k", k))])
+
+    def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
+        """The loss of an independent pair beside this one. Add only losses that are read in the same direction."""
+        if not isinstance(other, PrivacyLoss):
+            return NotImplemented
+        from dpnotes.privacy_loss._sums import independent_sum
+
+        return independent_sum([(self, 1), (other, 1)])
+
+    # Solving for epsilon, once for every kind of loss.
+    def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
+        if delta >= 1:
+            return 0.0, 0.0
+        log_delta = np.log(delta) if delta > 0 else -np.inf
+        return tuple(self._smallest_epsilon(log_delta, side) for side in (0, 1))
+
+    def _smallest_epsilon(self, log_delta: float, side: int) -> float:
+        """The smallest epsilon >= 0 whose lower (side 0) or upper (side 1) log_delta is at most `log_delta`."""
+
+        def excess(epsilon: float) -> float:
+            value = self.log_delta_bounds(epsilon)[side]
+            return max(value, -1e300) - max(log_delta, -1e300)
+
+        if excess(0.0) <= 0:
+            return 0.0
+        if log_delta == -np.inf or (self.infinity_mass and log_delta < np.log(self.infinity_mass)):
+            return self.maximum
+        low, high = 0.0, 1.0
+        while high < self.maximum and excess(high) > 0:
+            low, high = high, 4 * high
+        if high >= self.maximum:
+            high = self.maximum
+        if not np.isfinite(high):
+            return np.inf
+        from scipy.optimize import brentq
+
+        # brentq ends within its tolerance on either side of the root; step to the side that is asked for.
+        root = brentq(excess, low, high, xtol=1e-300, rtol=1e-14) if excess(high) < 0 else high
+        step = 2e-14 * root
+        while step and (excess(root) > 0) == bool(side) and low < root < high:
+            root, step = (root + step, 2 * step) if side else (root - step, 2 * step)
+        return min(max(root, low), high)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(mean={self.mean():.6g}, maximum={self.maximum:.6g}, infinity_mass={self.infinity_mass:.6g})"

@@ -1,0 +1,273 @@
+"""Losses with closed forms: Gaussian, Laplace, and any pair on finitely many outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from dpnotes._validate import FloatArray, distribution, fail, nonnegative, scalar
+from dpnotes.privacy_loss._base import PrivacyLoss
+from dpnotes.privacy_loss._special import exp_minus_line, log1mexp, log_gaussian_hockey_stick, logsumexp
+
+
+class GaussianLoss(PrivacyLoss):
+    """L for N(mu, 1) against N(0, 1): normal with mean mu**2/2 and variance mu**2. Exact.
+
+    Parameters
+    ----------
+    mu : distance of the centers in standard deviations, sensitivity / sigma. 0 means no loss; inf means no noise, and
+        then every output is a distinguishing event.
+
+    >>> round(GaussianLoss(1 / 3**0.5).delta(np.log(3)), 10)
+    0.0106240317
+    """
+
+    def __init__(self, mu: float) -> None:
+        self.mu = scalar("mu", nonnegative("mu", mu))
+        self.infinity_mass = float(np.isinf(self.mu))
+        self.minimum = 0.0 if self.mu == 0 else np.inf if np.isinf(self.mu) else -np.inf
+        self.maximum = 0.0 if self.mu == 0 else np.inf
+
+    @property
+    def _degenerate(self) -> bool:
+        return self.mu == 0 or np.isinf(self.mu)
+
+    def _standard(self, loss: FloatArray) -> FloatArray:
+        if self._degenerate:
+            return np.where((loss >= self.minimum) if self.mu == 0 else np.zeros(loss.shape, bool), np.inf, -np.inf)
+        return (loss - self.mu**2 / 2) / self.mu
+
+    def _log_delta(self, epsilon: FloatArray) -> FloatArray:
+        if np.isinf(self.mu):
+            return np.zeros(epsilon.shape)
+        if self.mu == 0:
+            return log1mexp(np.minimum(epsilon, 0.0))
+        size = np.abs(epsilon)
+        bounded = np.where(np.isinf(size), 0.0, size)
+        value = np.where(np.isinf(size), -np.inf, log_gaussian_hockey_stick(bounded, self.mu))
+        # The pair looks the same from both sides, so delta(-e) = 1 - e**-e + e**-e delta(e).
+        return np.where(epsilon < 0, np.log(-np.expm1(-size) + np.exp(np.minimum(value - size, 0.0)) + (size == 0)), value)
+
+    def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
+        if self._degenerate or not 0 < delta < 1:
+            return super()._epsilon_bounds(delta)
+        target = np.log(delta)
+        if self._log_delta(np.zeros(())) <= target:
+            return 0.0, 0.0
+        # log_delta is concave and falls, so Newton from the right of the root comes down to it without overshooting.
+        epsilon = self.mu**2 / 2 + self.mu * np.sqrt(-2 * target)
+        for _ in range(60):
+            value = self._log_delta(np.asarray(epsilon))
+            slope = -np.exp(epsilon + log_ndtr(-epsilon / self.mu - self.mu / 2) - value)
+            step = (value - target) / slope
+            epsilon = max(epsilon - step, 0.0)
+            if abs(step) <= 1e-14 * epsilon:
+                break
+        slack = 4e-15 * (10 - target) / abs(slope) + 4e-16 * epsilon
+        return max(float(epsilon - slack), 0.0), float(epsilon + slack)
+
+    def _log_tail(self, loss: FloatArray) -> FloatArray:
+        return log_ndtr(-self._standard(loss))
+
+    def _cdf(self, loss: FloatArray) -> FloatArray:
+        return ndtr(self._standard(loss))
+
+    def _quantile(self, u: FloatArray) -> FloatArray:
+        if self._degenerate:
+            return np.full(u.shape, self.minimum)
+        return self.mu**2 / 2 + self.mu * ndtri(u)
+
+    def _log_mgf(self, t: np.ndarray) -> np.ndarray:
+        if np.isinf(self.mu):
+            return np.where(t == 0, 0.0, np.where(np.real(t) > 0, np.inf, -np.inf))
+        return t * (t + 1) * self.mu**2 / 2
+
+    def _sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        return np.full(n, self.minimum) if self._degenerate else rng.normal(self.mu**2 / 2, self.mu, n)
+
+    def mean(self) -> float:
+        return self.mu**2 / 2
+
+    @property
+    def swapped(self) -> GaussianLoss:
+        return self
+
+
+class LaplaceLoss(PrivacyLoss):
+    """L for Laplace noise of scale 1 at distance epsilon: half its mass sits at +epsilon. Exact.
+
+    The atom at +epsilon has mass 1/2, the atom at -epsilon e**-epsilon / 2, and the density between is
+    e**((l - epsilon)/2) / 4. The largest loss is epsilon, so the pair is epsilon-DP.
+
+    Parameters
+    ----------
+    epsilon : distance of the centers in scales, sensitivity / scale, at least 0; inf means no noise.
+
+    >>> round(LaplaceLoss(2.0).delta(1.0), 10)
+    0.3934693403
+    """
+
+    def __init__(self, epsilon: float) -> None:
+        self.bound = scalar("epsilon", nonnegative("epsilon", epsilon))
+        self.infinity_mass = float(np.isinf(self.bound))
+        self.minimum, self.maximum = (np.inf if self.infinity_mass else -self.bound), self.bound
+
+    def _log_delta(self, epsilon: FloatArray) -> FloatArray:
+        if self.infinity_mass:
+            return np.zeros(epsilon.shape)
+        size = np.abs(epsilon)
+        value = log1mexp(np.minimum((size - self.bound) / 2, 0.0))
+        return np.where(epsilon < 0, np.log(-np.expm1(-size) + np.exp(value - size) + (size == 0)), value)
+
+    def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
+        if self.infinity_mass:
+            return super()._epsilon_bounds(delta)
+        epsilon = max(0.0, self.bound + 2 * np.log1p(-delta)) if delta < 1 else 0.0
+        slack = 2e-15 * (self.bound + epsilon) if 0 < delta < 1 else 0.0
+        return max(0.0, epsilon - slack), min(self.bound, epsilon + slack) if epsilon else 0.0
+
+    def _log_tail(self, loss: FloatArray) -> FloatArray:
+        if self.infinity_mass:
+            return np.zeros(loss.shape)
+        inside = np.log1p(-0.5 * np.exp(np.minimum(loss - self.bound, 0.0) / 2))
+        return np.where(loss < -self.bound, 0.0, np.where(loss < self.bound, inside, -np.inf))
+
+    def _cdf(self, loss: FloatArray) -> FloatArray:
+        if self.infinity_mass:
+            return np.zeros(loss.shape)
+        inside = 0.5 * np.exp(np.minimum(loss - self.bound, 0.0) / 2)
+        return np.where(loss < -self.bound, 0.0, np.where(loss < self.bound, inside, 1.0))
+
+    def _quantile(self, u: FloatArray) -> FloatArray:
+        if self.infinity_mass:
+            return np.full(u.shape, np.inf)
+        with np.errstate(divide="ignore"):
+            return np.clip(self.bound + 2 * np.log(2 * u), -self.bound, self.bound)
+
+    def _log_mgf(self, t: np.ndarray) -> np.ndarray:
+        if self.infinity_mass:
+            return np.where(t == 0, 0.0, np.where(np.real(t) > 0, np.inf, -np.inf))
+        epsilon, s = self.bound, np.where(np.real(t) >= -0.5, t + 0.5, -t - 0.5)  # symmetric about t = -1/2
+        decay, at_middle = np.exp(-2 * s * epsilon), s == 0
+        ramp = np.where(at_middle, epsilon, -np.expm1(-2 * s * epsilon) / np.where(at_middle, 1.0, 2 * s))
+        far = (s - 0.5) * epsilon - np.log(2) + np.log(1 + decay + ramp)
+        # Near t = 0 and for small epsilon the moment is 1 + something tiny: compute the something.
+        close = (np.abs(s * epsilon) < 0.5) & (np.abs(s) > 0.01)
+        v = np.where(close, s - 0.5, 0.0)
+        excess = ((v + 1) * exp_minus_line(v * epsilon) + v * exp_minus_line(-(v + 1) * epsilon)) / (2 * v + 1)
+        return np.where(close, np.log1p(excess), far)
+
+    def _sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        return self._quantile(rng.random(n))
+
+    def mean(self) -> float:
+        return np.inf if self.infinity_mass else float(exp_minus_line(-self.bound))
+
+    @property
+    def swapped(self) -> LaplaceLoss:
+        return self
+
+
+class DiscreteLoss(PrivacyLoss):
+    """L for a pair of laws on finitely many outputs, distinguishing events included. Exact.
+
+    Build it with `from_probabilities`, or with `from_log_masses` when the losses are known better than the ratio of two
+    floating-point probabilities would give them.
+
+    >>> loss = DiscreteLoss.from_probabilities([0.05, 0.40, 0.55], [0.0, 0.20, 0.80])
+    >>> loss.infinity_mass, round(loss.tail(np.log(2)), 12)
+    (0.05, 0.05)
+    """
+
+    def __init__(self, losses: FloatArray, log_masses: FloatArray, infinity_mass: float, other_mass: float) -> None:
+        order = np.argsort(losses, kind="stable")
+        self.losses, starts = np.unique(losses[order], return_index=True)
+        self.log_masses = np.logaddexp.reduceat(log_masses[order], starts) if len(starts) else log_masses
+        self.infinity_mass, self._other_mass = float(infinity_mass), float(other_mass)
+        self.minimum = float(self.losses[0]) if len(self.losses) else np.inf
+        self.maximum = np.inf if infinity_mass > 0 else float(self.losses[-1])
+        self._masses = np.exp(self.log_masses)
+        self._cumulative = np.minimum(np.cumsum(self._masses), 1.0)
+
+    @classmethod
+    def from_probabilities(cls, p: ArrayLike, q: ArrayLike) -> DiscreteLoss:
+        """From the probabilities of the same outputs under P and under Q, each adding up to 1 within 1e-9, shape (n,)."""
+        p, q = distribution("p", p), distribution("q", q)
+        if p.shape != q.shape:
+            raise fail("q", q, f"of the same length as p ({p.size})")
+        both = (p > 0) & (q > 0)
+        losses = np.log(p[both]) - np.log(q[both])
+        return cls(losses, np.log(p[both]), p[q == 0].sum(), q[p == 0].sum())
+
+    @classmethod
+    def from_log_masses(cls, losses: ArrayLike, log_masses: ArrayLike, infinity_mass: float = 0.0,
+                        other_mass: float = 0.0) -> DiscreteLoss:
+        """From finite losses with the logarithms of their P-masses, P's mass where Q has none, and Q's where P has none."""
+        losses, log_masses = np.asarray(losses, dtype=float), np.asarray(log_masses, dtype=float)
+        if losses.ndim != 1 or losses.shape != log_masses.shape or not np.isfinite(losses).all():
+            raise fail("losses", losses, "a one-dimensional array of finite numbers, as long as log_masses")
+        if abs(np.exp(log_masses).sum() + infinity_mass - 1) > 1e-9:
+            raise fail("log_masses", log_masses, "logarithms of masses that add up to 1 with infinity_mass")
+        return cls(losses, log_masses, infinity_mass, other_mass)
+
+    def _log_delta(self, epsilon: FloatArray) -> FloatArray:
+        gap = np.minimum(epsilon[..., None] - self.losses, 0.0)
+        with np.errstate(divide="ignore"):
+            infinite = np.broadcast_to(np.log(self.infinity_mass), (*epsilon.shape, 1))
+        return logsumexp(np.concatenate([self.log_masses + log1mexp(gap), infinite], axis=-1))
+
+    def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
+        if delta < self.infinity_mass or not len(self.losses):
+            return (np.inf, np.inf) if delta < 1 else (0.0, 0.0)
+        corners = self.losses[self.losses > 0]
+        if np.exp(self._log_delta(np.zeros(()))) <= delta:
+            return 0.0, 0.0
+        # Between two losses delta(epsilon) = A - e**epsilon B, with A, B sums over the losses above: solve there.
+        enough = np.exp(self._log_delta(corners[:-1])) <= delta
+        above = self.losses >= (corners[np.argmax(enough)] if enough.any() else corners[-1])
+        weight = self._masses[above].sum() + self.infinity_mass - delta
+        epsilon = float(np.log(weight) - logsumexp((self.log_masses - self.losses)[above]))
+        slack = 1e-14 * (1 + abs(epsilon)) if delta > self.infinity_mass else 0.0
+        return max(0.0, epsilon - slack), min(epsilon + slack, float(corners[-1])) if slack else float(corners[-1])
+
+    def _log_tail(self, loss: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            infinite = np.broadcast_to(np.log(self.infinity_mass), (*loss.shape, 1))
+        above = np.where(self.losses > loss[..., None], self.log_masses, -np.inf)
+        return logsumexp(np.concatenate([above, infinite], axis=-1))
+
+    def _cdf(self, loss: FloatArray) -> FloatArray:
+        return np.concatenate([[0.0], self._cumulative])[np.searchsorted(self.losses, loss, side="right")]
+
+    def _quantile(self, u: FloatArray) -> FloatArray:
+        # 1e-12 forgives the rounding of the cumulated masses, so that quantile(1) of a finite loss is its maximum.
+        place = np.searchsorted(self._cumulative, u - 1e-12, side="left")
+        return np.concatenate([self.losses, [self.maximum]])[place]
+
+    def _log_mgf(self, t: np.ndarray) -> np.ndarray:
+        t = np.asarray(t)
+        if not len(self.losses):
+            return np.where(t == 0, 0.0, np.where(np.real(t) > 0, np.inf, -np.inf))
+        powers = t[..., None] * self.losses
+        top = np.max(np.real(powers) + self.log_masses, axis=-1)
+        far = np.log(np.sum(np.exp(powers + self.log_masses - top[..., None]), axis=-1)) + top
+        if self.infinity_mass:
+            return np.where(t == 0, 0.0, np.where(np.real(t) > 0, np.inf, far))
+        # Small losses: 1 + t E[L] + E[e**(tL) - 1 - tL], with terms that do not cancel.
+        close = np.max(np.abs(powers), axis=-1) < 0.5
+        excess = np.sum(self._masses * exp_minus_line(np.where(close[..., None], powers, 0.0)), axis=-1)
+        return np.where(close, np.log1p(np.where(close, excess + t * self.mean(), 0.0)), far)
+
+    def _sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        return self._quantile(rng.random(n))
+
+    def mean(self) -> float:
+        if self.infinity_mass:
+            return np.inf
+        # p (e**-l - 1 + l) has one sign and adds up to E[L] less Q's mass off P's support: nothing cancels.
+        return float(np.sum(self._masses * exp_minus_line(-self.losses)) + self._other_mass)
+
+    @property
+    def swapped(self) -> DiscreteLoss:
+        return DiscreteLoss(-self.losses, self.log_masses - self.losses, self._other_mass, self.infinity_mass)
