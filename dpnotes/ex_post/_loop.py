@@ -53,8 +53,8 @@ class Outcome:
                  None: "the release alone (the check reads nothing private)"}[self.rows]
         ended = "stopped at the first pass" if self.passed else "no pass so far" if self.transcript else "nothing released"
         meaning = describe(self.definition, self.epsilon, self.neighbors, delta)
-        return (f"{meaning} From the release {self.release_epsilon:.6g} and the checks {self.check_epsilon:.6g}: {parts}. It covers"
-                f" all {len(self.transcript)} steps; {ended}.")
+        return (f"{meaning} From the release {self.release_epsilon:.6g} and the checks {self.check_epsilon:.6g}: {parts}. It"
+                f" covers all {len(self.transcript)} steps; {ended}.")
 
 
 class AccuracyFirst:

@@ -98,4 +98,4 @@ def crossing_frequency(boundary: Boundary | NotAnytimeValid, times: ArrayLike, *
 
 def _estimate(values: FloatArray) -> Estimate:
     spread = float(np.std(values, ddof=1)) if values.size > 1 else np.inf
-    return Estimate(float(np.mean(values)), spread / np.sqrt(values.size), values.size)
+    return Estimate(float(np.mean(values)), spread / float(np.sqrt(values.size)), values.size)
