@@ -32,16 +32,20 @@ def package_key() -> str:
     return digest.hexdigest()
 
 
-def notebooks_of(book: Path) -> list[Path]:
-    """The notebooks that the table of contents names."""
+def files_of(book: Path) -> list[str]:
+    """Every page of the table of contents, without its suffix, in order."""
     def files(node: object) -> list[str]:
         if isinstance(node, dict):
-            own = [node[key] for key in ("root", "file") if key in node]
+            own = [node[key].rsplit(".", 1)[0] for key in ("root", "file") if key in node]
             return own + [name for value in node.values() for name in files(value)]
         return [name for item in node for name in files(item)] if isinstance(node, list) else []
 
-    toc = yaml.safe_load((book / "_toc.yml").read_text("utf-8"))
-    return [path for name in files(toc) if (path := book / f"{name.removesuffix('.ipynb')}.ipynb").exists()]
+    return files(yaml.safe_load((book / "_toc.yml").read_text("utf-8")))
+
+
+def notebooks_of(book: Path) -> list[Path]:
+    """The notebooks among them."""
+    return [path for name in files_of(book) if (path := book / f"{name}.ipynb").exists()]
 
 
 def run_notebooks(book: Path) -> None:

@@ -209,7 +209,6 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     site = Path(app.outdir)
     store = Path(app.outdir).parent / ".frames" / sources_hash()
     pages = {path: path.read_text("utf-8") for path in sorted(site.rglob("*.html")) if "_static" not in path.parts}
-    pages = {path: text for path, text in pages.items() if "data-dp-" in text}
     found = {path: [Shown(json.loads(html.unescape(m[1]))) for m in FIGURE.finditer(text)] for path, text in pages.items()}
     shown = [s for on_page in found.values() for s in on_page]
     draw_missing(shown, store)
@@ -231,6 +230,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         filled = iter([figure_html(s, store, f"{up}_figures/", identifier, number) for s, identifier, number in plans[path]])
         new = FIGURE.sub(lambda _, filled=filled: next(filled), text)
         new = REFERENCE.sub(functools.partial(_resolve, places=places, up=up, page=path), new)
+        new = new.replace('<div role="list" class="citation-list">', '<div class="citation-list">')  # its entries are no listitems
         if new != text:
             write_atomically(path, new.encode())
     _copy(shown, store, site / "_figures")
