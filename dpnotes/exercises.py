@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpnotes._validate import fail
-from dpnotes.mechanisms import Gaussian, Laplace, RandomizedResponse, ThresholdedCount
+from dpnotes.mechanisms import Gaussian, Laplace, RandomizedResponse
 from dpnotes.privacy_loss import DiscreteLoss
 
 LN3 = float(np.log(3))
@@ -103,7 +103,8 @@ EXERCISES: dict[str, Exercise] = {
     "larger-direction": Exercise(
         3, lambda: max(_uneven().delta(np.log(1.5)), _uneven().swapped.delta(np.log(1.5))),
         "Compute P[S] − exp(ε) Q[S] for the best S, then again with P and Q swapped. Both orders are promised.",
-        {"That is one direction. The other needs more.": lambda: min(_uneven().delta(np.log(1.5)), _uneven().swapped.delta(np.log(1.5))),
+        {"That is one direction. The other needs more.":
+             lambda: min(_uneven().delta(np.log(1.5)), _uneven().swapped.delta(np.log(1.5))),
          "The two directions do not add up: each is a promise of its own.":
              lambda: _uneven().delta(np.log(1.5)) + _uneven().swapped.delta(np.log(1.5))}),
 }
@@ -139,7 +140,7 @@ def check(name: str, answer: Any = None) -> Verdict:
     With no answer (None or ...) it says so and does not raise. Numbers are compared to a relative 1e-4, so four right
     digits pass. An unknown name is a ValueError that suggests the nearest one.
     """
-    if name not in EXERCISES:
+    if not isinstance(name, str) or name not in EXERCISES:
         near = difflib.get_close_matches(str(name), EXERCISES, n=1)
         raise fail("name", name, "the name of an exercise" + (f"; did you mean {near[0]!r}?" if near else ""))
     exercise = EXERCISES[name]
@@ -169,6 +170,8 @@ def _values(answer: Any, exercise: Exercise) -> np.ndarray:
         if not callable(answer):
             raise TypeError("a function is asked for")
         answer = answer(*exercise.arguments)
+    if np.iscomplexobj(answer):
+        raise TypeError("real numbers are asked for")
     return np.asarray(answer, dtype=float)
 
 
