@@ -315,6 +315,8 @@ def test_what_does_not_fit_together_is_refused_before_anything_is_released():
         AccuracyFirst(brownian(), GaussianCheck(float, 0, sigma=1, sensitivity=1, alpha=3), [1.0], rows="disjoint")
     with pytest.raises(ValueError, match="Rényi"):
         AccuracyFirst(BrownianMechanism(0.0, boundary=OneSidedMixture(1, 0.1)), checks()[0], [1.0], rows="disjoint")
+    with pytest.raises(ValueError, match="release"):
+        AccuracyFirst(lambda sigma: 1.0, checks()[0], [1.0], rows="disjoint")
     used, asked = brownian(), checks()[1]
     used.release(3.0)
     asked.ask(0.0)

@@ -91,6 +91,8 @@ class AccuracyFirst:
     def __init__(self, release: ReducibleRelease, check: Check,
                  levels: Iterable[float] | Callable[[tuple[Step, ...]], float | None], *,
                  rows: str | None = None, build: Callable[[Any], Any] | None = None) -> None:
+        if not isinstance(release, ReducibleRelease):
+            raise fail("release", release, "a BrownianMechanism, LaplaceReduction, FreshLaplace or other ReducibleRelease")
         if not isinstance(check, Check):
             raise fail("check", check, "a check that pays for its answers (GaussianCheck, AboveThresholdCheck, "
                        "ReducedAboveThresholdCheck), or a PublicCheck: a raw answer from private rows has no bound")
