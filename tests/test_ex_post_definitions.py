@@ -242,12 +242,12 @@ def test_the_filter_tests_the_cap_before_the_step():
     assert "epsilon = 1," in purse.statement()
 
 
-@pytest.mark.parametrize(("share", "times"), [(1 / 11, 11), (0.1, 10)])
-def test_equal_shares_use_the_budget_up(share, times):
-    purse = Filter(RenyiExPost(2), 1.0)
+@pytest.mark.parametrize(("share", "times", "budget"), [(1 / 11, 11, 1.0), (0.1, 10, 1.0), (0.1, 3, 0.3)])
+def test_equal_shares_use_the_budget_up(share, times, budget):
+    purse = Filter(RenyiExPost(2), budget)
     for _ in range(times):
         assert purse.run(lambda: Bounded(None, share), cap=share) is not None
-    assert 0 <= purse.remaining <= 1e-12 and not purse.allows(1e-6) and purse.epsilon == pytest.approx(1.0, abs=1e-12)
+    assert 0 <= purse.remaining <= 1e-12 and not purse.allows(1e-6) and purse.epsilon == pytest.approx(budget, abs=1e-12)
 
 
 def test_odometer():
