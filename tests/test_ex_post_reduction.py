@@ -163,6 +163,15 @@ def test_every_stopping_rule_by_simulation(name, alpha):
     assert near.value + 4.5 * near.standard_error < 1
 
 
+@pytest.mark.parametrize(("name", "stop"), [("at once", 2.0), ("never", 1.0)])
+def test_the_simulation_stops_where_the_rule_says(name, stop):
+    """Nearer than the sensitivity the mean is e**(-alpha (alpha - 1) (1 - distance**2) / (2 sigma**2)) at a fixed stop."""
+    alpha, distance = 1.5, 0.5
+    seen = simulate_stopping(RULES[name], [2.0, 1.5, 1.0], alpha, distance=distance, runs=60_000, rng=np.random.default_rng(45))
+    exact = np.exp(-alpha * (alpha - 1) * (1 - distance**2) / (2 * stop**2))
+    assert abs(seen.value - exact) < 4.5 * seen.standard_error < 0.01
+
+
 def test_a_bound_that_is_too_small_loses_the_bet():
     """The estimate can fail: a bound of 0.9 alpha rho makes the wealth grow."""
     loss = np.random.default_rng(36).normal(0.5, 1.0, 100_000)  # a Gaussian at distance 1 and sigma 1, under P
