@@ -27,6 +27,7 @@ from typing import Any
 
 import matplotlib
 from docutils import nodes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -38,10 +39,9 @@ import dpnotes
 from dpnotes import figures
 from dpnotes.__main__ import command, export
 from dpnotes.explorer import placeholder
-from dpnotes.figures import _style
 
 logger = logging.getLogger(__name__)
-DPI = 225  # twice the 720 CSS pixels at which a figure of 6.4 inches is shown
+DPI = 200  # twice the 640 CSS pixels at which a figure of 6.4 inches is shown
 COLORS = 64
 FIGURE = re.compile(r"""<figure class="dp-figure[^"]*"[^>]*? data-dp-spec='([^']*)'[^>]*>.*?</figure>""", re.S)
 REFERENCE = re.compile(r"""<a class="dp-ref[^"]*"[^>]*? data-dp-ref="([^"]*)"[^>]*>.*?</a>""", re.S)
@@ -105,10 +105,11 @@ def draw_frame(job: tuple[str, dict[str, Any], Path]) -> str | None:
     name, parameters, target = job
     try:
         figure, readout = figures.get(name).draw_with_readout(**parameters)
-        buffer = BytesIO()
-        _style.save(figure, buffer, "png", dpi=DPI)
-        picture, small = Image.open(buffer).convert("RGB"), BytesIO()
-        picture.quantize(COLORS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+        figure.set_dpi(DPI)
+        canvas, small = FigureCanvasAgg(figure), BytesIO()
+        canvas.draw()
+        picture = Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba(), "raw", "RGBA", 0, 1).convert("RGB")
+        picture.quantize(COLORS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
         write_atomically(target.with_suffix(".txt"), readout.encode())
         write_atomically(target.with_suffix(".png"), small.getvalue())
     except Exception as error:
@@ -230,7 +231,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         filled = iter([figure_html(s, store, f"{up}_figures/", identifier, number) for s, identifier, number in plans[path]])
         new = FIGURE.sub(lambda _, filled=filled: next(filled), text)
         new = REFERENCE.sub(functools.partial(_resolve, places=places, up=up, page=path), new)
-        new = new.replace('<div role="list" class="citation-list">', '<div class="citation-list">')  # its entries are no listitems
+        # The entries of this list are not listitems, so it may not say that it is a list.
+        new = new.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
         if new != text:
             write_atomically(path, new.encode())
     _copy(shown, store, site / "_figures")
