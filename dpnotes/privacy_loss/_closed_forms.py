@@ -40,8 +40,7 @@ class GaussianLoss(PrivacyLoss):
     def _standard(self, loss: FloatArray) -> FloatArray:
         if self._degenerate:
             return np.where((loss >= self.minimum) if self.mu == 0 else np.zeros(loss.shape, bool), np.inf, -np.inf)
-        with np.errstate(over="ignore"):
-            return (loss - self.mu**2 / 2) / self.mu
+        return (loss - self.mu**2 / 2) / self.mu
 
     def _log_delta(self, epsilon: FloatArray) -> FloatArray:
         if np.isinf(self.mu):
@@ -131,7 +130,7 @@ class LaplaceLoss(PrivacyLoss):
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         if self.infinity_mass:
             return super()._epsilon_bounds(delta)
-        epsilon = self.bound + 2 * np.log1p(-delta) if delta < 1 else -np.inf
+        epsilon = self.bound + 2 * float(np.log1p(-delta)) if delta < 1 else -np.inf
         slack = 4e-15 * self.bound if 0 < delta < 1 else 0.0
         return max(0.0, epsilon - slack), max(0.0, min(self.bound, epsilon + slack))
 
@@ -242,8 +241,9 @@ class DiscreteLoss(PrivacyLoss):
     def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the exact log_delta; close to a loss, delta feels the rounding of that loss."""
         epsilon = real("epsilon", epsilon)
-        shift = np.where(np.isfinite(epsilon), 4e-16 * epsilon, 0.0)
-        below, above = np.minimum(epsilon - shift, epsilon + shift), np.maximum(epsilon - shift, epsilon + shift)
+        shift = np.where(np.isfinite(epsilon), 4e-16 * np.abs(epsilon), 0.0)
+        with np.errstate(over="ignore"):
+            below, above = epsilon - shift, epsilon + shift
         return super().log_delta_bounds(above)[0], super().log_delta_bounds(below)[1]
 
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
