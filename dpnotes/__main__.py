@@ -56,7 +56,7 @@ def table(spec: FigureSpec, parameters: dict[str, Any]) -> str:
     rows.writerow(["series", "x", "y"])
     for series, columns in spec.data(**parameters).items():
         pairs = zip(columns["x"], columns["y"], strict=True)
-        rows.writerows([series, repr(x), repr(y)] for x, y in pairs if x == x and y == y)  # NaN is a gap in a line: nothing is drawn
+        rows.writerows([series, repr(x), repr(y)] for x, y in pairs if x == x and y == y)  # NaN is a gap in a line
     return text.getvalue()
 
 
