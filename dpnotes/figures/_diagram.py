@@ -28,6 +28,9 @@ def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], text: 
     """An arrow from start to end, with words beside its middle."""
     ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0,
                                             "connectionstyle": f"arc3,rad={bend}"})
+    if not bend:  # the shaft again as a line, so that the figure's numbers tell what points where
+        name = text.replace("\n", " ") or "arrow"
+        ax.plot(*zip(start, end, strict=True), color=color, linewidth=1.4, solid_capstyle="butt", gid=name)
     if text:
         middle = (start[0] + end[0]) / 2 + shift[0], (start[1] + end[1]) / 2 + shift[1]
         ax.text(*middle, text, ha="center", va="center", color=color, **({"fontsize": "small"} | text_style))

@@ -65,7 +65,8 @@ def reduce_or_start_anew(ax, needed=5, alpha=4.0):
     reduced, anew = alpha * rhos, alpha * np.cumsum(rhos)
     for cost, color, style, label in ((reduced, BLUE, "o-", _("reduced noise: the last level")), (anew, RED, "s--", _("new noise: all levels"))):
         ax.plot(level[:needed], cost[:needed], style, color=color, label=label)
-        ax.plot(level[needed:], cost[needed:], style[0], color=color, alpha=0.3, gid=_("not reached"))
+        if needed < 7:
+            ax.plot(level[needed:], cost[needed:], style[0], color=color, alpha=0.3, gid=_("not reached"))
     ax.set(yscale="log", ylim=(0.01, 100), xlim=(0.7, 7.3), xlabel=_("level"), ylabel=_("ε so far"), xticks=level)
     ax.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
     ax.legend(loc="upper left")
