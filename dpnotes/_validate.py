@@ -100,13 +100,13 @@ def count(name: str, value: Any, low: int = 0) -> int:
 
 
 def distribution(name: str, value: ArrayLike, total: float | None = 1.0) -> FloatArray:
-    """A one-dimensional array of probabilities; with `total`, they add up to it within 1e-9."""
-    array = probability(name, value)
+    """A one-dimensional array of probabilities; with `total`, they add up to it within 1e-9. What exceeds 1 by rounding is 1."""
+    array = _where(name, value, lambda a: (a >= 0) & (a <= 1 + 1e-9), "between 0 and 1")
     if array.ndim != 1 or array.size == 0:
         raise fail(name, value, "a one-dimensional array of probabilities")
     if total is not None and abs(array.sum() - total) > 1e-9:
         raise fail(name, value, f"probabilities that add up to {total:g} (they add up to {float(array.sum()):.12g})")
-    return array
+    return np.minimum(array, 1.0)
 
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:

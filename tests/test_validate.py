@@ -81,7 +81,8 @@ def test_distribution():
     assert v.distribution("p", [0.25, 0.75, 0]).tolist() == [0.25, 0.75, 0.0]
     assert v.distribution("p", [1 / 3] * 3).sum() == pytest.approx(1) and v.distribution("p", [0.3], total=None).tolist() == [0.3]
     assert v.distribution("p", [0.5, 0.5 + 9e-10]).shape == (2,)
-    for value in ([], 1.0, [[1.0]], [0.5, 0.6], [0.5, 0.5 + 2e-9], [1.5, -0.5], [np.nan, 1.0], ["a"], None, [True]):
+    assert v.distribution("p", [1 + 2**-52, 0.0]).tolist() == [1.0, 0.0]
+    for value in ([], 1.0, [[1.0]], [1 + 2e-9], [0.5, 0.6], [0.5, 0.5 + 2e-9], [1.5, -0.5], [np.nan, 1.0], ["a"], None, [True]):
         with pytest.raises(ValueError, match=r"^p = "):
             v.distribution("p", value)
 

@@ -78,7 +78,6 @@ class FinitePair:
         lift[np.arange(self.p.size), :, place] = kernel
         p, q = (np.einsum("i,ijk->jk", mass, lift).ravel() for mass in (self.p, self.q))
         seen = (p > 0) | (q > 0)
-        p, q = np.minimum(p, 1.0), np.minimum(q, 1.0)  # a sum of everything may come out an ulp above 1
         return FinitePair(p[seen], q[seen], np.broadcast_to(values, (kernel.shape[1], values.size)).ravel()[seen])
 
     def merge(self, groups: Sequence[int]) -> FinitePair:

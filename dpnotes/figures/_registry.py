@@ -67,6 +67,13 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "q": ("q, the sampling rate", "more private", "more accurate"),
     "common": ("probability of b under P", "", ""),
     "seed": ("seed of the random numbers", "", ""),
+    "claim": ("claimed bound, in multiples of αρ", "claims too little", "claims more than needed"),
+    "releases": ("number of releases", "fewer", "more"),
+    "levels": ("number of levels", "few", "many"),
+    "target_rho": ("ρ for which the bounds are tuned", "more noise", "less noise"),
+    "decades": ("decades of precision that are watched", "few", "many"),
+    "margin": ("margin, in units of the sensitivity", "narrow", "wide"),
+    "needed": ("level at which the search stops", "early", "late"),
 }
 
 
