@@ -107,11 +107,94 @@ EXERCISES: dict[str, Exercise] = {
              lambda: min(_uneven().delta(np.log(1.5)), _uneven().swapped.delta(np.log(1.5))),
          "The two directions do not add up: each is a promise of its own.":
              lambda: _uneven().delta(np.log(1.5)) + _uneven().swapped.delta(np.log(1.5))}),
+    # Chapter 11
+    "bound-after-merging": Exercise(
+        11, lambda: float(_ex_post().FinitePair([0.5, 0.5], [0.3, 0.7], [0.5, 2.0]).averaged_bound([[1.0], [1.0]])[0]),
+        "Average exp(E) over the two outputs with Q's probabilities, then take the logarithm.",
+        {"That is the mean of the bounds. Average exp(E), then take the logarithm.": lambda: 0.3 * 0.5 + 0.7 * 2,
+         "That bound needs no data, but with Q known a smaller one follows.": lambda: 2.0,
+         "The probabilities are exchanged.": lambda: np.log(0.7 * np.exp(0.5) + 0.3 * np.exp(2))}),
+    "width-after-merging": Exercise(
+        11, lambda: _drop().merge([0, 0, 1]).mean(_ex_post().ProbabilisticExPost(0.01)),
+        "Merge first. Then see on which side of the bound the loss of the new output lies.",
+        {"That was the probability before the merge, and it is the area, before and after.": lambda: 0.01,
+         "Output a is merged with b and goes over the edge with it.": lambda: 0.30}),
+    "smallest-fair-claim": Exercise(
+        11, lambda: np.log(2.25) - np.log(11 / 12),
+        "Write E_Q[W] as a sum over the two outputs, with the bound of the first as the unknown, and set it to 1.",
+        {"That is the constant bound for both outputs. The second returns 0.": lambda: np.log(2.25 + 1 / 12),
+         "That makes the first term alone equal to 1; the second pays something, too.": lambda: np.log(2.25),
+         "That is the loss of the first output. The bet also pays on the second.": lambda: LN3}),
+    "quote-with-delta": Exercise(
+        11, lambda: _ex_post().renyi_to_approximate(1.2, 10, 1e-6),
+        "Add (ln(1/δ) − ln α)/(α − 1) + ln(1 − 1/α) to the bound.",
+        {"That is the probabilistic bound, which does not survive post-processing.":
+             lambda: _ex_post().renyi_to_probabilistic(1.2, 10, 1e-6),
+         "The last term, ln(1 − 1/α), is missing.": lambda: 1.2 + (np.log(1e6) - np.log(10)) / 9,
+         "Divide by α − 1, not by α.": lambda: 1.2 + (np.log(1e6) - np.log(10)) / 10 + np.log(0.9)}),
+    # Chapter 12
+    "fresh-noise": Exercise(
+        12, lambda: (2.0**-2 - 3.0**-2) ** -0.5,
+        "Precisions add: that of the fresh noise is 1/σ₂² − 1/σ₁².",
+        {"Variances are not what is subtracted. Precisions are.": lambda: np.sqrt(3.0**2 - 2.0**2),
+         "That would be a release that ignores the first one.": lambda: 2.0,
+         "That is the variance. The question asks for the standard deviation.": lambda: 1 / (2.0**-2 - 3.0**-2)}),
+    "averaging-releases": Exercise(
+        12, lambda: 0.2**2 * 4 + 0.8**2 * 1 + 2 * 0.2 * 0.8 * 1,
+        "The weights are 1/5 and 4/5, and the covariance of the two releases is the variance of the later one.",
+        {"That would be right if the two were independent. The second release contains the first.": lambda: 1 / (1 / 4 + 1),
+         "That is the variance of the second release alone. The average is worse.": lambda: 1.0}),
+    "stay-put": Exercise(
+        12, lambda: (0.5 / 0.8) ** 2,
+        "The probability is the square of the ratio of the two levels.",
+        {"That is the ratio of the levels. It has to be squared.": lambda: 0.5 / 0.8,
+         "That is the probability of a move.": lambda: 1 - (0.5 / 0.8) ** 2}),
+    "order-for-target": Exercise(
+        12, lambda: (_ex_post().best_alpha(0.5, 1e-5), _ex_post().LinearBoundary.for_target(0.5, 1e-5).epsilon(0.5)),
+        "Minimize α ρ + ln(1/δ)/(α − 1) over α; the derivative is zero where (α − 1)² = ln(1/δ)/ρ.",
+        {"The order is α, not α − 1.":
+             lambda: (_ex_post().best_alpha(0.5, 1e-5) - 1, _ex_post().LinearBoundary.for_target(0.5, 1e-5).epsilon(0.5)),
+         "The second number is the Rényi bound αρ. Read it at δ.":
+             lambda: (_ex_post().best_alpha(0.5, 1e-5), 0.5 * _ex_post().best_alpha(0.5, 1e-5))}),
+    # Chapter 13
+    "both-sides": Exercise(
+        13, lambda: max(4 / (2 * 2.0**2), 8 * 4 * (1 / 500) ** 2 / (2 * 0.01**2)),
+        "Compute the bound of the release and the bound of all checks, each αρ. The rows are disjoint.",
+        {"On disjoint rows the larger of the two counts, not the sum.": lambda: 4 / (2 * 2.0**2) + 8 * 4 * (1 / 500) ** 2 / (2 * 0.01**2),
+         "That is the release alone. The checks cost more here.": lambda: 4 / (2 * 2.0**2),
+         "That is one check. There were eight, and each answer costs.": lambda: 4 * (1 / 500) ** 2 / (2 * 0.01**2)}),
+    "margin-of-checks": Exercise(
+        13, lambda: _ex_post().check_margin(0.01, 30, 0.05),
+        "σ √(2 ln(K/β)), with K the number of checks.",
+        {"That is the margin for a single check. Among several, the luckiest passes.": lambda: _ex_post().check_margin(0.01, 1, 0.05),
+         "The 2 under the root is missing.": lambda: _ex_post().check_margin(0.01, 30, 0.05) / np.sqrt(2)}),
+    "questions-and-release": Exercise(
+        13, lambda: 0.4 + 0.3,
+        "Three questions were asked, and only the last one's level counts; then ask whether the rows are shared.",
+        {"The larger one counts on disjoint rows. Here both look at the same rows.": lambda: 0.4,
+         "The levels of the questions do not add up: the noise on the threshold is reduced.": lambda: 0.1 + 0.2 + 0.4 + 0.3,
+         "The level of the fourth question was not used.": lambda: 0.8 + 0.3}),
+    "doubled-until-good": Exercise(
+        13, lambda: (0.05 * 2**5, sum(_ex_post().doubling(0.05, 6))),
+        "The sixth level is the first one doubled five times; independent noise pays for all six.",
+        {"The first level is level 1, so it was doubled one time less.": lambda: (0.05 * 2**6, sum(_ex_post().doubling(0.05, 7))),
+         "In that order they are exchanged.": lambda: (sum(_ex_post().doubling(0.05, 6)), 0.05 * 2**5)}),
 }
 
 
 def _uneven() -> DiscreteLoss:
     return DiscreteLoss.from_probabilities([0.9, 0.1], [0.5, 0.5])
+
+
+def _ex_post() -> Any:
+    from dpnotes import ex_post  # on first use: `check` stays light for the chapters before
+
+    return ex_post
+
+
+def _drop() -> Any:
+    """Three outputs with the bound ln 3: a drop beyond it, one exactly at it, the rest."""
+    return _ex_post().FinitePair([0.01, 0.30, 0.69], [0.0, 0.10, 0.90], LN3)
 
 
 @dataclass(frozen=True)

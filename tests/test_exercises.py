@@ -32,6 +32,18 @@ BY_HAND = {
     "area-of-gaussian": normal_tail(1.75) - math.e * normal_tail(2.25),
     "threshold-for-delta": 1 + math.log(500_000, 3),
     "larger-direction": 0.5 - 1.5 * 0.1,
+    "bound-after-merging": math.log(0.3 * math.exp(0.5) + 0.7 * math.exp(2)),
+    "width-after-merging": 1 - 0.69,
+    "smallest-fair-claim": math.log(27 / 11),
+    "quote-with-delta": 1.2 + math.log(1e5) / 9 + math.log(0.9),
+    "fresh-noise": 6 / math.sqrt(5),
+    "averaging-releases": 1.12,
+    "stay-put": 25 / 64,
+    "order-for-target": (1 + math.sqrt(2 * math.log(1e5)), 0.5 + math.sqrt(2 * math.log(1e5))),
+    "both-sides": 0.64,
+    "margin-of-checks": 0.01 * math.sqrt(2 * math.log(600)),
+    "questions-and-release": 0.7,
+    "doubled-until-good": (1.6, 3.15),
 }
 
 
