@@ -65,6 +65,19 @@ def test_the_ledger_lists_every_claim_of_the_first_document() -> None:
     assert re.findall(r"^\| \*\*S1\.(\d+)\*\*", ledger, re.M) == [str(i) for i in range(1, 23)]
 
 
+def test_the_ledger_lists_every_claim_of_the_document_on_accuracy_first() -> None:
+    ledger = (ROOT / "book" / "claims.md").read_text()
+    claims = re.findall(r"^\| \*\*S2\.(\d+)\*\* (.*) \|$", ledger, re.M)
+    assert [number for number, _ in claims] == [str(i) for i in range(1, 29)]
+    taught = {number: re.search(r"\{(?:prf:ref|fig|eq|doc)\}`", row.rsplit(" | ", 1)[1]) for number, row in claims}
+    assert [number for number, role in taught.items() if not role] == ["24"], "experiments that come later"
+
+
+def test_every_figure_of_the_document_on_accuracy_first_is_drawn() -> None:
+    sources = {figure.source for figure in all_figures().values()}
+    assert {f"F2.{i}" for i in range(1, 5)} <= sources
+
+
 def test_every_figure_of_the_first_document_is_drawn() -> None:
     sources = {figure.source for figure in all_figures().values()}
     assert {f"F1.{i}" for i in range(1, 12)} <= sources
