@@ -32,6 +32,12 @@ def test_a_loss_loads_no_figures():
     assert "scipy.special" in loaded and not loaded & {"scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.signal"}
 
 
+def test_a_package_below_is_there_and_loads_on_first_use():
+    loaded = modules_after("import dpnotes as dp; assert 'ex_post' in dir(dp); dp.check('width-of-gaussian', 1)")
+    assert "dpnotes.exercises" in loaded and "dpnotes.ex_post" not in loaded
+    assert "dpnotes.ex_post" in modules_after("import dpnotes as dp; assert dp.ex_post.FinitePair is dp.FinitePair")
+
+
 def test_listing_the_names_loads_nothing():
     loaded = modules_after("import dpnotes; assert 'Gaussian' in dir(dpnotes) and 'check' in dir(dpnotes)")
     assert "numpy" not in loaded
