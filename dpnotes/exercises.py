@@ -160,13 +160,15 @@ EXERCISES: dict[str, Exercise] = {
     "both-sides": Exercise(
         13, lambda: max(4 / (2 * 2.0**2), 8 * 4 * (1 / 500) ** 2 / (2 * 0.01**2)),
         "Compute the bound of the release and the bound of all checks, each αρ. The rows are disjoint.",
-        {"On disjoint rows the larger of the two counts, not the sum.": lambda: 4 / (2 * 2.0**2) + 8 * 4 * (1 / 500) ** 2 / (2 * 0.01**2),
+        {"On disjoint rows the larger of the two counts, not the sum.":
+             lambda: 4 / (2 * 2.0**2) + 8 * 4 * (1 / 500) ** 2 / (2 * 0.01**2),
          "That is the release alone. The checks cost more here.": lambda: 4 / (2 * 2.0**2),
          "That is one check. There were eight, and each answer costs.": lambda: 4 * (1 / 500) ** 2 / (2 * 0.01**2)}),
     "margin-of-checks": Exercise(
         13, lambda: _ex_post().check_margin(0.01, 30, 0.05),
         "σ √(2 ln(K/β)), with K the number of checks.",
-        {"That is the margin for a single check. Among several, the luckiest passes.": lambda: _ex_post().check_margin(0.01, 1, 0.05),
+        {"That is the margin for a single check. Among several, the luckiest passes.":
+             lambda: _ex_post().check_margin(0.01, 1, 0.05),
          "The 2 under the root is missing.": lambda: _ex_post().check_margin(0.01, 30, 0.05) / np.sqrt(2)}),
     "questions-and-release": Exercise(
         13, lambda: 0.4 + 0.3,
