@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from dpnotes._validate import FloatArray, count, fail, generator, positive, scalar
+from dpnotes._validate import FloatArray, count, fail, finite, generator, nonnegative, positive, scalar
 
 Size = int | tuple[int, ...] | None
 
@@ -44,8 +44,8 @@ def laplace(scale: float, size: Size = None, *, rng: np.random.Generator | None 
 
 
 def gaussian(sigma: float, size: Size = None, *, rng: np.random.Generator | None = None) -> FloatArray | float:
-    """Draws from the normal law with mean 0 and standard deviation sigma."""
-    return generator(rng).normal(0.0, scalar("sigma", positive("sigma", sigma)), size)
+    """Draws from the normal law with mean 0 and standard deviation sigma; 0 gives zeros."""
+    return generator(rng).normal(0.0, scalar("sigma", nonnegative("sigma", finite("sigma", sigma))), size)
 
 
 def discrete_laplace(scale: float | Fraction, size: Size = None, *, rng: np.random.Generator | None = None) -> Any:

@@ -125,7 +125,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
     def _sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         return self.step * (noise.discrete_gaussian(self.sigma, n, rng=rng).astype(float) + self.shift / 2)
 
-    # Moments: e**(t (t + 1) shift**2 / (2 sigma**2)) times theta(t shift) / theta(0), theta(x) = sum of e**-(y - x)**2/(2 sigma**2).
+    # Moments: e**(t (t + 1) shift**2 / (2 sigma**2)) theta(t shift) / theta(0), theta(x) the sum of e**-(y - x)**2 / (2 sigma**2).
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
         t = np.asarray(t)
         if t.dtype.kind == "c":
@@ -136,7 +136,8 @@ class DiscreteGaussianLoss(PrivacyLoss):
         if self.sigma < 0.3:
             value = self._on_line((x / self.shift).astype(complex))[0].real
             return np.where(np.isinf(t), np.inf, np.where(x == 0, 0.0, value))
-        # Poisson's formula: theta(x) / theta(0) - 1 = -4 sum q**(k**2) sin(pi k x)**2 / (1 + 2 sum q**(k**2)), q = e**-2(pi sigma)**2
+        # Poisson's formula, with q = e**-2(pi sigma)**2:
+        # theta(x) / theta(0) - 1 = -4 sum q**(k**2) sin(pi k x)**2 / (1 + 2 sum q**(k**2))
         k = np.arange(1, 9)
         weights = np.exp(-2 * (np.pi * self.sigma * k) ** 2)
         waves = np.sin(np.pi * k * np.remainder(x, 1.0)[..., None]) ** 2
