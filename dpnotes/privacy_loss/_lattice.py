@@ -125,7 +125,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
     def _sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         return self.step * (noise.discrete_gaussian(self.sigma, n, rng=rng).astype(float) + self.shift / 2)
 
-    # Moments: e**(t (t + 1) shift**2 / (2 sigma**2)) theta(t shift) / theta(0), theta(x) the sum of e**-(y - x)**2 / (2 sigma**2).
+    # M(t): e**(t (t + 1) shift**2 / (2 sigma**2)) theta(t shift) / theta(0), theta(x) = sum of e**-(y - x)**2 / (2 sigma**2).
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
         t = np.asarray(t)
         if t.dtype.kind == "c":
