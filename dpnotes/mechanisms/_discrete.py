@@ -162,7 +162,7 @@ class DiscreteGaussian(Discrete):
     @classmethod
     def for_epsilon_delta(cls, epsilon: float, delta: float, sensitivity: int = 1, *,
                           neighbors: str = NEIGHBORS[0]) -> DiscreteGaussian:
-        """A sigma at which the mechanism is (epsilon, delta)-DP, and just below which it is not; rounded up in its last digits."""
+        """A sigma at which the mechanism is (epsilon, delta)-DP, and just below which it is not; its last digits rounded up."""
         epsilon = scalar("epsilon", nonnegative("epsilon", finite("epsilon", epsilon)))
         log_delta, shift = np.log(open_probability("delta", delta)), count("sensitivity", sensitivity, 1)
 
