@@ -20,7 +20,7 @@ from dpnotes.mechanisms._base import NEIGHBORS, largest, mu_from_pure, neighbor_
 from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
 from dpnotes.privacy_loss._lattice import DiscreteGaussianLoss
 
-MOST_STEPS = 10**6
+MOST_STEPS = 10_000  # values of one privacy loss
 
 
 class Discrete(Additive):
@@ -55,14 +55,23 @@ class Discrete(Additive):
     _half_width = _smallest_whole
 
 
+def thinning(steps: int) -> int:
+    """The smallest divisor k of `steps` that leaves at most MOST_STEPS of them, but 100 at least."""
+    for k in range(-(-steps // MOST_STEPS), steps // 100 + 2):
+        if steps % k == 0:
+            return k
+    raise ValueError(f"the privacy loss for sensitivity = {steps} would have as many values, and {steps} has no divisor k "
+                     f"such that keeping every k-th leaves 100 to {MOST_STEPS}: round the sensitivity up to one that has.")
+
+
 class DiscreteLaplace(Discrete):
     """Adds two-sided geometric noise, P(x) proportional to e**(-|x| / scale): pure DP with epsilon = sensitivity / scale. Exact.
 
     Parameters
     ----------
     scale : the noise's scale; e**(-1 / scale) is the ratio from one whole number to the next.
-    sensitivity : the most that one change of a neighbor moves the answer, a whole number (at most 10**6 for the loss). For a
-        vector in L1 norm: `pure_epsilon` then holds as it is, and the loss is that of the change in a single entry.
+    sensitivity : the most that one change of a neighbor moves the answer, a whole number. For a vector in L1 norm:
+        `pure_epsilon` then holds as it is, and the loss is that of the change in a single entry.
     neighbors : the relation under which `sensitivity` was found.
 
     References
@@ -113,10 +122,13 @@ class DiscreteLaplace(Discrete):
         return float(np.sqrt(2) * np.exp(-rate / 2) / -np.expm1(-rate))
 
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
-        """One entry, the same in both directions: losses (sensitivity - 2 j) / scale for the answers j = 0 ... sensitivity."""
-        d, rate = self.sensitivity, float(1 / self.scale)
-        if d > MOST_STEPS:
-            raise fail("sensitivity", d, f"at most {MOST_STEPS} for the privacy loss, which has one value a step")
+        """One entry, the same in both directions: losses (sensitivity - 2 j) / scale for the answers j = 0 ... sensitivity.
+
+        At these values delta is 1 - e**(-j / scale), on the curve of the continuous Laplace loss, with chords between. Above
+        10,000 steps only every k-th is kept, k a divisor of the sensitivity: longer chords, an upper bound.
+        """
+        k = thinning(self.sensitivity)
+        d, rate = self.sensitivity // k, k * float(1 / self.scale)
         log_one_plus_a = np.logaddexp(0.0, -rate)
         with np.errstate(divide="ignore"):
             between = np.log(-np.expm1(-rate)) - log_one_plus_a - rate * np.arange(1, d)
