@@ -124,7 +124,8 @@ def _fixed_point(top: np.ndarray, bottom: int) -> np.ndarray:
     """floor(top / bottom * 2**31) as int64, for entries top >= 0: long division, a few binary digits at a time."""
     room = 62 - bottom.bit_length()
     if top.dtype == object or room < 4:
-        return ((top.astype(object) << _BITS) // bottom).astype(np.int64)
+        # Capped where e**-gamma is e**-(2**31): no run of heads will ever be that long.
+        return np.minimum((top.astype(object) << _BITS) // bottom, 2**62).astype(np.int64)
     whole, rest = np.divmod(top, bottom)
     done = 0
     while done < _BITS:
@@ -188,7 +189,7 @@ def _discrete_gaussian(sigma: Fraction, size: int, rng: np.random.Generator) -> 
     while todo.size:
         y = _discrete_laplace(t, 1, todo.size, rng)
         size_y = abs(y)
-        if (int(size_y.max()) * step + top) ** 2 >= 2**62:
+        if (max(int(size_y.max()), 1) * step + top) ** 2 >= 2**62:
             size_y = size_y.astype(object)
         over = (size_y * step - top) ** 2
         gamma = _fixed_point(over, under)
