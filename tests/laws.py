@@ -50,11 +50,15 @@ def assert_law(draws, log_weights) -> None:
     assert_frequencies(np.bincount(draws + 4000, minlength=x.size), weights / weights.sum())
 
 
-def assert_below(draws, cdf) -> None:
-    """Kolmogorov-Smirnov test of draws from a law with this cdf, atoms allowed (then it is conservative)."""
+def assert_cdf(draws, cdf, width: float = 0.0) -> None:
+    """Kolmogorov-Smirnov test of draws from a law with this cdf, atoms allowed (then it is conservative).
+
+    width : draws and atoms within it of each other count as equal.
+    """
     draws = np.sort(np.asarray(draws, float))
-    n = draws.size
-    upper = np.max(np.arange(1, n + 1) / n - cdf(draws))
-    lower = np.max(cdf(np.nextafter(draws, -np.inf)) - np.arange(n) / n)
+    if width:
+        draws = np.round(draws / width) * width
+    values, last = np.unique(draws[::-1], return_index=True)
+    reached = (draws.size - last) / draws.size
     # Massart's constant in the inequality of Dvoretzky, Kiefer and Wolfowitz
-    assert max(upper, lower) < np.sqrt(np.log(2 / P_LIMIT) / (2 * n))
+    assert np.max(np.abs(reached - cdf(values + width))) < np.sqrt(np.log(2 / P_LIMIT) / (2 * draws.size))

@@ -105,23 +105,32 @@ def mu_from_pure(epsilon: float) -> float:
 def rho_from_renyi(renyi: Callable[[FloatArray], FloatArray], pure_epsilon: float) -> float:
     """sup over alpha > 1 of renyi(alpha) / alpha for a bounded loss, rounded up by at most 1e-8 of itself.
 
-    renyi does not fall, so renyi(b) / a bounds the ratio on [a, b]; halve the intervals whose bound is above the best ratio
-    seen. Above pure_epsilon / renyi(1) the ratio is below its value at 1.
+    With t = alpha - 1, K(t) = t renyi(1 + t) is convex and K(0) = 0: on an interval it lies below its chord a + b t, a <= 0,
+    and (a + b t) / (t (t + 1)) is largest at an end or at t = (sqrt(a**2 - a b) - a) / b. Halve the intervals where that is
+    above the best ratio seen. Beyond alpha = pure_epsilon / renyi(1) the ratio is below its value at 1.
     """
     best = float(renyi(np.ones(1))[0])
     if not np.isfinite(pure_epsilon) or best == 0:
         return np.inf if best else 0.0
-    edges = np.geomspace(1.0, 1.001 * pure_epsilon / best, 65)
-    left, right = edges[:-1], edges[1:]
+    top = max(pure_epsilon / best - 1, 1e-3)
+    edges = np.concatenate([[0.0], np.geomspace(1e-9, 1.001, 60) * top])
+    k = edges * renyi(1 + edges)
+    left, right, k_left, k_right = edges[:-1], edges[1:], k[:-1], k[1:]
     while True:
-        ends = renyi(np.concatenate([left, right])).reshape(2, -1)
-        bound = ends[1] / left
-        best = max(best, float(np.max(ends / [left, right])))
+        b = (k_right - k_left) / (right - left)
+        a = np.minimum(k_left - b * left, 0.0)
+        t = np.clip((np.sqrt(a * a - a * b) - a) / b, left, right)
+        with np.errstate(invalid="ignore"):
+            bound = np.where(left == 0, b, (a + b * t) / (t * (t + 1)))
+        best = max(best, float(np.max(k_right / (right * (right + 1)))))
         if bound.max() <= best * (1 + 1e-8):
             return float(max(bound.max(), best))
-        left, right = left[bound > best], right[bound > best]
+        open_ = bound > best * (1 + 1e-9)
+        left, right, k_left, k_right = left[open_], right[open_], k_left[open_], k_right[open_]
         middle = (left + right) / 2
+        k_middle = middle * renyi(1 + middle)
         left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+        k_left, k_right = np.concatenate([k_left, k_middle]), np.concatenate([k_middle, k_right])
 
 
 def largest(reading: Callable[[float], float], limit: float, start: float = 1.0) -> float:

@@ -133,7 +133,7 @@ class DiscreteLaplace(Discrete):
         with np.errstate(divide="ignore"):
             between = np.log(-np.expm1(-rate)) - log_one_plus_a - rate * np.arange(1, d)
         log_masses = np.concatenate([[-log_one_plus_a], between, [-rate * d - log_one_plus_a]])
-        return {"either": DiscreteLoss.from_log_masses((d - 2.0 * np.arange(d + 1)) * rate, log_masses)}
+        return {"either": DiscreteLoss.from_log_masses((1 - 2 * np.arange(d + 1) / d) * self.epsilon, log_masses)}
 
     def _beyond(self, width: int) -> float:
         rate = float(1 / self.scale)
