@@ -66,7 +66,7 @@ class PoissonSampled(Sampled):
 
     The neighbors add or remove one record. With (P, Q) the laws with and without it in the sample, the pair is
     (1 - q) Q + q P against Q when it is removed, and the reverse when it is added; the two losses differ, and a guarantee
-    needs both. Exact where the mechanism's own loss is.
+    needs both.
 
     Parameters
     ----------
@@ -93,7 +93,8 @@ class PoissonSampled(Sampled):
         if mechanism.neighbors != NEIGHBORS[0] and not isinstance(mechanism, RandomizedResponse):
             raise fail("mechanism", mechanism, f"one whose neighbors {NEIGHBORS[0]}, for Poisson sampling")
         self.mechanism = mechanism
-        self.kinds = Mechanism.kinds | {"rho": "upper"} if mechanism.kinds["loss"] == "exact" else Sampled.kinds
+        exact = mechanism.kinds["loss"] == "exact" and isinstance(mechanism.privacy_loss(), GaussianLoss | DiscreteLoss)
+        self.kinds = Mechanism.kinds | {"rho": "upper"} if exact else Sampled.kinds
 
     @property
     def sampling(self) -> str:
@@ -101,13 +102,16 @@ class PoissonSampled(Sampled):
         return f"Poisson sampling q={self.q:.6g}"
 
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
-        """Two entries, "remove" and "add"."""
-        from dpnotes.privacy_loss import PoissonGaussianLoss, PoissonSampledLoss
-
+        """Two entries, "remove" and "add". Exact for Gaussian noise and for losses with finitely many values; for others, the
+        loss with 4000 chords of their delta for its curve takes their place, an upper bound.
+        """
         loss = self.mechanism.privacy_loss()
         if isinstance(loss, GaussianLoss):
+            from dpnotes.privacy_loss import PoissonGaussianLoss
+
             return {direction: PoissonGaussianLoss(self.q, loss.mu, direction) for direction in ("remove", "add")}
-        return {direction: PoissonSampledLoss(self.q, loss, direction) for direction in ("remove", "add")}
+        remove = _sampled_atoms(loss if isinstance(loss, DiscreteLoss) else _sampled_curve(loss, 1.0, 2000), self.q)
+        return {"remove": remove, "add": remove.swapped}
 
     def sample(self, n: int, *, rng: np.random.Generator | None = None) -> np.ndarray:
         """Which of n records are in the sample: booleans, shape (n,)."""
@@ -194,6 +198,17 @@ class SampledWithoutReplacement(Sampled):
 
     def __repr__(self) -> str:
         return f"{self.mechanism!r}.sampled_without_replacement(m={self.m}, n={self.n})"
+
+
+def _sampled_atoms(loss: DiscreteLoss, q: float) -> DiscreteLoss:
+    """The loss of (1 - q) Q + q P against Q: log(1 - q + q e**l) for every loss l. Exact."""
+    if q in (0.0, 1.0):
+        return loss if q else DiscreteLoss.from_log_masses([0.0], [0.0])
+    sampled = np.logaddexp(np.log1p(-q), np.log(q) + loss.losses)
+    losses, log_masses = [*sampled, np.log1p(-q)], [*(loss.log_masses - loss.losses + sampled), -np.inf]
+    if loss.swapped.infinity_mass:  # where only Q can be
+        log_masses[-1] = np.log(loss.swapped.infinity_mass) + np.log1p(-q)
+    return DiscreteLoss.from_log_masses(losses, log_masses, q * loss.infinity_mass)
 
 
 def _sampled_curve(loss: PrivacyLoss, q: float, points: int = 600) -> DiscreteLoss:
