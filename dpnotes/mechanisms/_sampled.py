@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +12,11 @@ from numpy.typing import ArrayLike
 from dpnotes._validate import at_least, count, fail, finite, generator, plain, probability, scalar
 from dpnotes.mechanisms._additive import Additive, Gaussian
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, mu_from_pure
-from dpnotes.mechanisms._discrete import Discrete, DiscreteGaussian
+from dpnotes.mechanisms._discrete import Discrete, DiscreteGaussian, DiscreteLaplace
 from dpnotes.mechanisms._local import RandomizedResponse
-from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, PrivacyLoss
+from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PrivacyLoss
+from dpnotes.privacy_loss._lattice import DiscreteGaussianLoss
+from dpnotes.privacy_loss._special import logsumexp
 
 
 class Sampled(Mechanism):
@@ -102,15 +105,15 @@ class PoissonSampled(Sampled):
         return f"Poisson sampling q={self.q:.6g}"
 
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
-        """Two entries, "remove" and "add". Exact for Gaussian noise and for losses with finitely many values; for others, the
-        loss with 4000 chords of their delta for its curve takes their place, an upper bound.
+        """Two entries, "remove" and "add". Exact for Gaussian noise and for losses with finitely many values; for others, a loss
+        with finitely many values that dominates theirs takes its place, an upper bound.
         """
         loss = self.mechanism.privacy_loss()
         if isinstance(loss, GaussianLoss):
             from dpnotes.privacy_loss import PoissonGaussianLoss
 
             return {direction: PoissonGaussianLoss(self.q, loss.mu, direction) for direction in ("remove", "add")}
-        remove = _sampled_atoms(loss if isinstance(loss, DiscreteLoss) else _sampled_curve(loss, 1.0, 2000), self.q)
+        remove = _sampled_atoms(_with_atoms(loss), self.q)
         return {"remove": remove, "add": remove.swapped}
 
     def sample(self, n: int, *, rng: np.random.Generator | None = None) -> np.ndarray:
@@ -136,8 +139,8 @@ class SampledWithoutReplacement(Sampled):
     """A mechanism on m of n records, every subset of that size equally likely. The neighbors replace one record; n is public.
 
     With q = m / n and delta the mechanism's own curve, delta'(log(1 + q (e**epsilon - 1))) <= q delta(epsilon) for
-    epsilon >= 0, and the mirror image below 0. `privacy_losses` has that curve, its chords between 1200 points to be
-    precise: an upper bound, good for composition too.
+    epsilon >= 0, and the mirror image below 0. `privacy_losses` has that curve (for Gaussian noise, chords of it): an upper
+    bound, good for composition too.
 
     Parameters
     ----------
@@ -178,7 +181,9 @@ class SampledWithoutReplacement(Sampled):
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
         """One entry for both directions, an upper bound."""
         loss = self.mechanism.privacy_loss()
-        return {"either": loss if self.q == 1 else _sampled_curve(loss, self.q)}
+        if self.q == 1:
+            return {"either": loss}
+        return {"either": _sampled_curve(loss if isinstance(loss, GaussianLoss) else _with_atoms(loss), self.q)}
 
     def renyi(self, alpha: ArrayLike) -> Any:
         """The smaller of that of `privacy_losses` and the mechanism's own. An upper bound."""
@@ -211,21 +216,44 @@ def _sampled_atoms(loss: DiscreteLoss, q: float) -> DiscreteLoss:
     return DiscreteLoss.from_log_masses(losses, log_masses, q * loss.infinity_mass)
 
 
-def _sampled_curve(loss: PrivacyLoss, q: float, points: int = 600) -> DiscreteLoss:
+def _with_atoms(loss: PrivacyLoss) -> DiscreteLoss:
+    """A loss with finitely many values whose delta is never below that of `loss`, which is the same both ways.
+
+    For Laplace noise, the discrete Laplace with the same largest loss in 256 steps; for the discrete Gaussian up to sigma 20,
+    its own values with what lies 12 sigma out, 1e-32, charged as infinite; for the rest, chords.
+    """
+    if isinstance(loss, DiscreteLoss):
+        return loss
+    if isinstance(loss, LaplaceLoss) and 0 < loss.bound < np.inf:
+        return DiscreteLaplace(Fraction(256) / Fraction(loss.bound), 256).privacy_loss()
+    if isinstance(loss, DiscreteGaussianLoss) and loss.sigma <= 20:
+        reach = int(12 * loss.sigma) + loss.shift + 1
+        y = np.arange(-reach, reach + 1)
+        log_masses = -((y / loss.sigma) ** 2) / 2
+        log_masses -= logsumexp(log_masses)
+        return DiscreteLoss.from_log_masses(loss.step * (y + loss.shift / 2), log_masses, 1e-31, 1e-31)
+    return _sampled_curve(loss, 1.0)
+
+
+def _sampled_curve(loss: PrivacyLoss, q: float, points: int = 300) -> DiscreteLoss:
     """A loss whose delta is never below q delta(log(1 + (e**epsilon - 1) / q)) for epsilon >= 0, the same both ways.
 
     The chords of delta, as a function of e**epsilon, lie above it and belong to a loss with one atom a point: the change of
-    slope is its mass under Q. Beyond the last point, where delta < 1e-30, what is left is charged as infinite.
+    slope is its mass under Q. Where delta has corners only, they are the points, and the chords are the curve. Elsewhere,
+    what is left beyond the last point, where delta < 1e-30, is charged as infinite.
     """
     if q == 0 or loss.maximum == 0:
         return DiscreteLoss.from_log_masses([0.0], [0.0])
-    last = float(loss.epsilon(1e-30))
-    end = float(np.log1p(q * np.expm1(last)) if last < 700 else last + np.log(q))
-    first = min(q * loss.delta(0.0), end) / 10
-    epsilon = np.concatenate([[0.0], np.geomspace(first, end, points)])
-    inner = np.minimum(np.where(epsilon < 600, np.log1p(np.expm1(np.minimum(epsilon, 600.0)) / q), epsilon - np.log(q)), last)
+    if isinstance(loss, DiscreteLoss):
+        inner = np.concatenate([[0.0], loss.losses[loss.losses > 0]])
+        epsilon = np.where(inner < 700, np.log1p(q * np.expm1(np.minimum(inner, 700.0))), inner + np.log(q))
+    else:
+        last = float(loss.epsilon(1e-30))
+        end = float(np.log1p(q * np.expm1(last)) if last < 700 else last + np.log(q))
+        epsilon = np.concatenate([[0.0], np.geomspace(min(q * loss.delta(0.0), end) / 10, end, points)])
+        inner = np.minimum(np.where(epsilon < 600, np.log1p(np.expm1(np.minimum(epsilon, 600.0)) / q), epsilon - np.log(q)), last)
     delta = q * np.exp(np.asarray(loss.log_delta_bounds(inner)[1]))
-    delta[-1] = 0.0 if last >= loss.maximum else delta[-1]
+    delta[-1] = q * loss.infinity_mass if inner[-1] >= loss.maximum or isinstance(loss, DiscreteLoss) else delta[-1]
     step = np.diff(epsilon)
     beyond = (delta[:-1] - delta[1:]) / np.expm1(step)  # minus the slope, times e**epsilon of its left end
     mass = np.maximum(beyond * np.exp(step) - np.append(beyond[1:], 0.0), 0.0)  # under P, at epsilon[1:]
