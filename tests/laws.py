@@ -15,9 +15,9 @@ from scipy import stats
 P_LIMIT = 1e-6
 
 DATA = Path(__file__).parent / "data"
-CASES = json.loads((DATA / "mechanism_cases.json").read_text(encoding="utf-8"))["cases"]
-ORACLES = {name: float(entry["value"])
-           for name, entry in json.loads((DATA / "mechanism_oracles.json").read_text(encoding="utf-8"))["oracles"].items()}
+CASES = {entry["id"]: entry for entry in json.loads((DATA / "cases.json").read_text(encoding="utf-8"))["cases"]}
+ORACLES = {entry["id"]: float(entry["value"])
+           for entry in json.loads((DATA / "oracles.json").read_text(encoding="utf-8"))["oracles"] if "value" in entry}
 
 
 def case(name: str) -> list[float]:

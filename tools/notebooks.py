@@ -31,7 +31,7 @@ class NotebookError(Exception):
 def execute(path: Path, timeout: int = 120) -> tuple[nbformat.NotebookNode, float]:
     """The notebook after a run in its own folder, and the seconds it took. A cell that fails or warns is an error."""
     notebook, start = nbformat.read(path, as_version=4), time.perf_counter()
-    client = NotebookClient(notebook, timeout=timeout, kernel_name="python3", record_timing=False,
+    client = NotebookClient(notebook, timeout=timeout, kernel_name="python3", record_timing=False, coalesce_streams=True,
                             extra_arguments=["--log-level=ERROR"], resources={"metadata": {"path": str(path.parent)}})
     try:
         client.execute(env=os.environ | {"DPNOTES_STATIC": "1"})
@@ -120,7 +120,7 @@ def main() -> int:
     stale = []
     try:
         for path, notebook, _ in execute_all(options.files or sorted((ROOT / "notebooks").glob("*.ipynb"))):
-            text = text_of(_numbered(clean(notebook)))
+            text = text_of(numbered(clean(notebook)))
             if text == path.read_text("utf-8"):
                 continue
             stale.append(path)
@@ -134,7 +134,8 @@ def main() -> int:
     return 1 if stale and options.check else 0
 
 
-def _numbered(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+def numbered(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The number of an output is the number of its cell."""
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "execute_result":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, count, fail, finite, generator, plain, positive, probability, scalar
+from dpnotes._validate import FloatArray, as_array, count, fail, finite, generator, plain, positive, probability, scalar
 from dpnotes.mechanisms._additive import open_probability
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism
 from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
@@ -91,13 +91,15 @@ class RandomizedResponse(Mechanism):
     def estimate_counts(self, responses: ArrayLike) -> FloatArray:
         """Unbiased estimates of how many people truly hold each answer, shape (k,). They may be negative; they add up to n.
 
-        The expected number of reports of an answer is lie * n + (truth - lie) * count; this solves for the count.
+        The expected number of reports of an answer is lie * n + (truth - lie) * count; this solves for the count, with
+        lie written as (1 - (truth - lie)) / k, so that a small epsilon costs no digits.
         """
         responses = self._answers("responses", responses)
         if self.epsilon == 0:
             raise ValueError("truth = 1/k: the responses do not depend on the answers, and no estimate can be made from them.")
         reported = np.bincount(responses.ravel(), minlength=self.k)
-        return (reported - self.lie * responses.size) / self._lead
+        share = responses.size / self.k
+        return share + (reported - share) / self._lead
 
     def estimate_standard_errors(self, counts: ArrayLike) -> FloatArray:
         """Standard deviations of `estimate_counts` when the true counts are `counts`, shape (k,). Exact."""
@@ -112,10 +114,11 @@ class RandomizedResponse(Mechanism):
         return share_error(self._lead, n, confidence)
 
     def _answers(self, name: str, value: ArrayLike) -> np.ndarray:
-        array = np.asarray(value)
-        if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= self.k)):
-            raise fail(name, value, f"whole numbers from 0 to {self.k - 1}")
-        return array.astype(np.int64)
+        allowed = f"whole numbers from 0 to {self.k - 1}"
+        answers = as_array(name, value, allowed)
+        if answers.dtype.kind not in "iu" or (answers.size and (answers.min() < 0 or answers.max() >= self.k)):
+            raise fail(name, value, allowed)
+        return answers.astype(np.int64)
 
     def __repr__(self) -> str:
         return f"RandomizedResponse(epsilon={self.epsilon:.6g}, k={self.k})"
