@@ -1,7 +1,6 @@
 """Write book/mechanisms.md: the mechanisms side by side, every number computed by the package.
 
-    python tools/mechanism_table.py            # writes the page
-    python tools/mechanism_table.py --check    # says whether the stored page is current
+`python tools/mechanism_table.py` writes the page; with `--check` it only says whether the stored page is current.
 """
 
 from __future__ import annotations
@@ -59,7 +58,8 @@ def rows() -> list[Row]:
          additive(discrete), "Canonne, Kamath and Steinke (2020)"),
         ("`RandomizedResponse`, 2 answers", local, "$\\pm 1$", local.error(n), "Warner (1965)"),
         ("`RandomizedResponse`, 100 answers", many, "$\\pm 1$, 0", many.error(n), "Kairouz, Oh and Viswanath (2014)"),
-        ("`UnaryEncoding`, 100 answers", unary, "$\\pm 1$, 0 half of the time", unary.error(n), "Wang, Blocki, Li and Jha (2017)"),
+        ("`UnaryEncoding`, 100 answers", unary, "$\\pm 1$, 0 half of the time", unary.error(n),
+         "Wang, Blocki, Li and Jha (2017)"),
         ("`ShuffledRandomizedResponse`, 100 people", shuffled, "one for each number of ones among the others",
          shuffled.error(CONFIDENCE), "Cheu et al. (2019)"),
         *((f"`{type(pick).__name__}`", pick, "that of `RandomizedResponse`", pick.error(UTILITIES, CONFIDENCE), source)
@@ -97,24 +97,31 @@ TEXT = """(mechanisms)=
 
 <!-- Written by tools/mechanism_table.py: change it there. -->
 
-Every mechanism of the package, made as accurate as $\\varepsilon = 1$ allows at sensitivity 1, and what it costs in each currency.
+Every mechanism of the package, made as accurate as $\\varepsilon = 1$ allows at sensitivity 1, and what it costs in each \
+currency.
 Gaussian noise has no pure $\\varepsilon$; it is calibrated to $\\varepsilon = 1$ and $\\delta = 10^{-5}$.
-A number without a sign is the best possible constant, rounded; "≤" marks an upper bound; "none" means that no finite number is known or that there is none.
+A number without a sign is the best possible constant, rounded.
+"≤" marks an upper bound, and "none" means that there is no finite number, or none that is known.
 
 @TABLE@
 
 ## What these numbers mean
 
 The neighbors add or remove one record; for randomized response, unary encoding and shuffling they replace one person's answer.
-"Error, 95 %" answers the question how far off the answer will be.
+The error answers the question how far off the answer will be.
 
 - For noise on a number it is the half-width $w$ such that the noise stays within $\\pm w$ with probability at least 0.95.
-- For answers that each person randomizes it is a half-width for the estimated share of one answer among 10,000 people; for the shuffled count, for the estimated number of people among 100. Both are upper bounds by Hoeffding's inequality.
-- For a choice it is the gap to the best candidate that is not exceeded with probability 0.95, for ten candidates whose utilities lie 0, 5, 5, 10, 10, 10, 20, 20, 20 and 20 below the best.
-- For a sparse vector it is the distance from the threshold beyond which all 100 answers are right with probability at least 0.95.
+- For answers that each person randomizes it is a half-width for the estimated share of one answer among 10,000 people, and \
+for the shuffled count a half-width for the estimated number of people among 100.
+  Both are upper bounds, by Hoeffding's inequality or Bernstein's.
+- For a choice it is the gap to the best candidate that is not exceeded with probability 0.95, for ten candidates whose \
+utilities lie 0, 5, 5, 10, 10, 10, 20, 20, 20 and 20 below the best.
+- For a sparse vector it is the distance from the threshold beyond which all 100 answers are right with probability at least \
+0.95.
 
 The exponential mechanism's $\\rho$ is $\\varepsilon^2/8$, because its losses lie in a window of length $\\varepsilon$.
-Permute-and-flip and the noisy maximum with Laplace noise have no such window and pay $\\varepsilon \\tanh(\\varepsilon/2)$, nearly four times as much.
+Permute-and-flip and the noisy maximum with Laplace noise have no such window.
+They pay $\\varepsilon \\tanh(\\varepsilon/2)$, nearly four times as much.
 """
 
 

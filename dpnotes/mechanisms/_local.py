@@ -111,7 +111,7 @@ class RandomizedResponse(Mechanism):
 
     def error(self, n: int, confidence: float = 0.95) -> float:
         """A half-width for the estimated share of any one answer among n people (`estimate_counts` / n), see `share_error`."""
-        return share_error(self._lead, n, confidence)
+        return share_error(self.lie + self._lead, self.lie, n, confidence)
 
     def _answers(self, name: str, value: ArrayLike) -> np.ndarray:
         allowed = f"whole numbers from 0 to {self.k - 1}"
@@ -187,7 +187,7 @@ class UnaryEncoding(Mechanism):
 
     def error(self, n: int, confidence: float = 0.95) -> float:
         """A half-width for the estimated share of any one answer among n people (`estimate_counts` / n), see `share_error`."""
-        return share_error(self.p - self.q, n, confidence)
+        return share_error(self.p, self.q, n, confidence)
 
     _answers = RandomizedResponse._answers
 
@@ -196,11 +196,15 @@ class UnaryEncoding(Mechanism):
         return f"UnaryEncoding(epsilon={self.epsilon:.6g}, k={self.k}{symmetric})"
 
 
-def share_error(lead: float, n: int, confidence: float) -> float:
+def share_error(p: float, q: float, n: int, confidence: float) -> float:
     """How far an estimated share is off: at most w with that probability, whatever the true answers. An upper bound.
 
-    The count of reports is a sum of n independent bits, so that Hoeffding's inequality bounds the probability of missing by
-    2 e**(-2 n (w lead)**2), where `lead` is how much likelier a report is from those who hold the answer.
+    The count of reports is a sum of n independent bits that are 1 with probability p for those who hold the answer and q for
+    the others; the smaller of Hoeffding's and Bernstein's bounds on its deviation, divided by n (p - q).
     """
     n, miss = count("n", n, 1), 1 - open_probability("confidence", confidence)
-    return float(np.sqrt(np.log(2 / miss) / (2 * n)) / lead) if lead else np.inf
+    if p == q:
+        return np.inf
+    log_odds, variance = np.log(2 / miss), max(p * (1 - p), q * (1 - q))
+    hoeffding, bernstein = np.sqrt(n * log_odds / 2), log_odds / 3 + np.sqrt((log_odds / 3) ** 2 + 2 * log_odds * n * variance)
+    return float(min(hoeffding, bernstein) / (n * (p - q)))

@@ -101,7 +101,7 @@ class ShuffledRandomizedResponse(Mechanism):
         return (ones - self.n * self.response.lie) / (self.response.truth - self.response.lie)
 
     def error(self, confidence: float = 0.95) -> float:
-        """A half-width for the estimated count that holds with that probability: an upper bound (Hoeffding)."""
+        """A half-width for the estimated count that holds with that probability: an upper bound, see `share_error`."""
         return self.n * self.response.error(self.n, confidence)
 
     def __repr__(self) -> str:
