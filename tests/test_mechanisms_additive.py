@@ -63,6 +63,7 @@ def test_discrete_laplace_lies_on_the_continuous_curve():
     np.testing.assert_allclose(fine.delta(at), LaplaceLoss(2.4).delta(at), rtol=1e-12, atol=1e-15)
     thinned, whole = DiscreteLaplace(8e4, 81_920).privacy_loss(), LaplaceLoss(1.024)
     assert len(thinned.losses) <= 10_001
+    assert DiscreteLaplace(8e4, 81_920).kinds["loss"] == "upper" and DiscreteLaplace(100.0, 240).kinds["loss"] == "exact"
     between = np.linspace(0, 1, 57)
     assert np.all(thinned.delta(between) >= whole.delta(between) * (1 - 1e-12))
     np.testing.assert_allclose(thinned.delta(between), whole.delta(between), rtol=1e-6)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from dpnotes import noise
 from dpnotes._validate import count, fail, finite, nonnegative, positive, scalar
 from dpnotes.mechanisms._additive import Additive, open_probability
-from dpnotes.mechanisms._base import NEIGHBORS, largest, mu_from_pure, neighbor_relation
+from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, largest, mu_from_pure, neighbor_relation
 from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
 from dpnotes.privacy_loss._lattice import DiscreteGaussianLoss
 
@@ -86,6 +86,8 @@ class DiscreteLaplace(Discrete):
         noise.exact_ratio("scale", scale)
         self.scale, self.sensitivity = scale, count("sensitivity", sensitivity, 1)
         self.neighbors = neighbor_relation(neighbors)
+        if self.sensitivity > MOST_STEPS:  # the loss is thinned
+            self.kinds = dict.fromkeys(Mechanism.kinds, "upper") | {"pure_epsilon": "exact"}
 
     @classmethod
     def for_epsilon(cls, epsilon: float, sensitivity: int = 1, *, neighbors: str = NEIGHBORS[0]) -> DiscreteLaplace:
@@ -254,7 +256,7 @@ class GridLaplace(Additive):
             raise fail("grid", grid, "a power of two, like 2**-10")
         steps = ceil(Fraction(self.sensitivity) / Fraction(self.grid))
         self._discrete = DiscreteLaplace(Fraction(self.scale) / Fraction(self.grid), steps, neighbors=neighbors)
-        self.neighbors = self._discrete.neighbors
+        self.neighbors, self.kinds = self._discrete.neighbors, self._discrete.kinds
 
     @classmethod
     def for_epsilon(cls, epsilon: float, sensitivity: float = 1.0, *, grid: float = 2.0**-10,
