@@ -18,14 +18,8 @@ noise, and the difference of the two answers then has none: seed once, and pass 
 
 from __future__ import annotations
 
-import ctypes
-import operator
-import os
-import threading
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -205,8 +199,6 @@ def _discrete_gaussian(sigma: Fraction, size: int, rng: np.random.Generator) -> 
     return result
 
 
-# The operating system's randomness behind NumPy's interface.
-
 def system_rng() -> np.random.Generator:
     """A generator whose every number is a fresh read of os.urandom: not repeatable, meant for real releases.
 
@@ -216,33 +208,6 @@ def system_rng() -> np.random.Generator:
     >>> isinstance(system_rng(), np.random.Generator)
     True
     """
-    return np.random.Generator(_SystemBits())
+    from dpnotes._system_bits import SystemBits
 
-
-_CAPSULE = b"BitGenerator"  # NumPy looks for this name, and for this table of functions (numpy/random/bitgen.h)
-_WORD, _HALF, _DOUBLE = (ctypes.CFUNCTYPE(kind, ctypes.c_void_p) for kind in (ctypes.c_uint64, ctypes.c_uint32, ctypes.c_double))
-
-
-class _Table(ctypes.Structure):
-    _fields_ = [("state", ctypes.c_void_p), ("next_uint64", _WORD), ("next_uint32", _HALF), ("next_double", _DOUBLE),
-                ("next_raw", _WORD)]
-
-
-class _SystemBits:
-    """What numpy.random.Generator asks of a source: a lock, and a capsule around the table.
-
-    The functions are chains of built-ins on purpose: no line of Python runs inside them, so that an interrupt from the
-    keyboard cannot strike there, be swallowed, and leave a zero where a random number should be.
-    """
-
-    def __init__(self) -> None:
-        def whole(n_bytes: int):
-            return map(int.from_bytes, map(os.urandom, repeat(n_bytes)), repeat("little"))
-
-        words, doubles = whole(8), map(operator.mul, map(operator.rshift, whole(8), repeat(11)), repeat(2.0**-53))
-        word = _WORD(partial(next, words))  # called with the state, which `next` takes for a default it never needs
-        self._table = _Table(None, word, _HALF(partial(next, whole(4))), _DOUBLE(partial(next, doubles)), word)
-        new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-            ("PyCapsule_New", ctypes.pythonapi))
-        self.capsule = new_capsule(ctypes.addressof(self._table), _CAPSULE, None)
-        self.lock = threading.Lock()
+    return np.random.Generator(SystemBits())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -158,12 +159,12 @@ def test_system_rng_laws():
 
 
 def test_system_rng_takes_every_bit_from_the_system(monkeypatch):
-    monkeypatch.setattr(noise.os, "urandom", lambda n: b"\xff" * n)
+    monkeypatch.setattr(os, "urandom", lambda n: b"\xff" * n)
     ones = noise.system_rng()
     assert ones.integers(0, 2**31, 3).tolist() == [2**31 - 1] * 3
     assert ones.integers(0, 2**63, dtype=np.uint64) == 2**63 - 1
     assert ones.random() == 1 - 2.0**-53
-    monkeypatch.setattr(noise.os, "urandom", lambda n: bytes(range(1, n + 1)))
+    monkeypatch.setattr(os, "urandom", lambda n: bytes(range(1, n + 1)))
     counting = noise.system_rng()
     assert counting.integers(0, 2**64, dtype=np.uint64, endpoint=False) == int.from_bytes(bytes(range(1, 9)), "little")
     assert counting.bytes(4) == b"\x01\x02\x03\x04"
