@@ -17,7 +17,7 @@ _HOMES = {
         "AboveThreshold", "DiscreteGaussian", "DiscreteLaplace", "ExponentialMechanism", "Gaussian", "GridLaplace", "Laplace",
         "Mechanism", "PermuteAndFlip", "PoissonSampled", "RandomizedResponse", "Released", "ReportNoisyMax",
         "SampledWithoutReplacement", "ShuffledRandomizedResponse", "SparseVector", "ThresholdedCount", "UnaryEncoding",
-        "bounded_sum", "broken", "clamp", "histogram_sensitivity", "mean_sensitivity", "private_histogram", "private_mean",
+        "bounded_sum", "clamp", "histogram_sensitivity", "mean_sensitivity", "private_histogram", "private_mean",
         "private_quantile", "private_sum", "private_variance", "sum_sensitivity", "variance_sensitivity", "vector_sensitivity",
     ],
     "dpnotes.data": ["load_adult"],
