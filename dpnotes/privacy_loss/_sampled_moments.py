@@ -17,7 +17,7 @@ import numpy as np
 from dpnotes._validate import FloatArray
 from dpnotes.privacy_loss._special import LOG_SQRT_2PI, UNIT, exp_minus_line, log1mexp, logsumexp
 
-DIGITS = 46.0  # the rule aims at a relative error of e**-46 = 1e-20
+DIGITS = 50.0  # the rule aims at a relative error of e**-50 = 2e-22
 MOST_NODES = 400_000
 SHIFTS = np.array([0.6, 0.45, 0.3, 0.2, 0.1, 0.05])  # tried for the bound on |M|, as fractions of the widest strip
 
@@ -67,7 +67,7 @@ class Orders:
         self._tilt(log_weight, x)
 
     def _window(self) -> tuple[float, float]:
-        """Where h**power e**(-x**2 / 2) is above e**-46 of its integral: around 0 and, for powers above 0, power * mu.
+        """Where h**power e**(-x**2 / 2) is above e**-50 of its integral: around 0 and, for powers above 0, power * mu.
 
         By convexity h**k <= 1 - q + q R**k for k >= 1, and R**k e**(-x**2 / 2) is a Gaussian around k mu; h <= 1 + h covers
         powers between 0 and 1; for negative powers h >= 1 - q.
@@ -85,13 +85,15 @@ class Orders:
         return -reach, max(high, reach)
 
     def _step(self, low: float, high: float) -> tuple[float, float]:
-        """The strip and the largest step that reach e**-46; a guess, which `_strip` then turns into a bound."""
+        """The strip and the largest step that reach e**-50; a guess, which `_strip` then turns into a bound."""
         x = np.linspace(low, high, 257)
         base = -x * x / 2 + self.power * log_mixture(x, self.q, self.mu)
         best = (0.0, 0.0)
         for a in self.widest * np.array([1.0, 0.6, 0.35, 0.2, 0.1, 0.03, 0.01, 1e-3, 1e-4]):
             size, argument, _ = _turned(x, self.q, self.mu, a)
             rise = np.max(base + self.power * size + self.y * argument) - np.max(base)
+            if self.power > 0:  # outside the window: e**-DIGITS that may grow by e**(y mu a)
+                rise = max(rise, self.y * self.mu * a - DIGITS + 3)
             step = min(2 * np.pi * a / (DIGITS + 2 + a * a / 2 + rise), (high - low) / 16)
             best = max(best, (step, a))
         return best[1], best[0]
@@ -117,10 +119,10 @@ class Orders:
         self.strip = self._strip(self.widest, 0.0)
         self.outside = self._outside()
         decay = 2 * np.pi * self.a / self.step
-        missed = np.logaddexp(self._strip(self.a, self.y), self.outside + self._outside_growth(self.a, self.y)) - decay - log1mexp(-decay)
+        missed = np.logaddexp(self._strip(self.a, self.y), self._outside_turned(self.a, self.y)) - decay - log1mexp(-decay)
         # the same for the subtracted 1 and h, whose integrals along the strip are at most e**(a**2 / 2)
         line = np.log(2 + abs(c)) + self.a**2 / 2 - decay - min(level, 0.0)
-        self.error = 4 * (np.exp(min(missed, 50.0)) + np.exp(self.outside) + np.exp(line)) + 1e-20
+        self.error = 4 * (np.exp(min(missed, 50.0)) + np.exp(min(np.logaddexp(*self.outside), 50.0)) + np.exp(line))
         self.level_error = rounding + self.error
 
     def _strip(self, a: float, y: float) -> float:
@@ -132,24 +134,29 @@ class Orders:
         with np.errstate(divide="ignore"):
             return float(logsumexp(np.log(self.p) + self.power * size + y * argument + slope * self.step / 2)) + a * a / 2
 
-    def _outside(self) -> float:
-        """log of a bound on integral and sum of the modulus outside the window, relative to M(c)."""
-        k, edge, low, high = self.power, np.log1p(-self.q), self.x[0], self.x[-1]
+    def _outside(self) -> tuple[float, float]:
+        """log of bounds on integral and sum of the modulus left and right of the window, relative to M(c)."""
+        k, low, high = self.power, self.x[0], self.x[-1]
 
-        def tail(distance: float) -> float:  # step * sum of the normal density beyond, for a decreasing density
-            return -distance**2 / 2 + np.log(self.step + 1.3)
+        def tail(distance: float) -> float:
+            """log of integral plus step times sum of the normal density beyond this distance from its center."""
+            return -distance * distance / 2 + np.log(self.step + 1.3) if distance > 0 else 1.0
 
-        if k <= 0:
-            return k * edge + tail(high) + np.log(2) - self.level
+        if k <= 0:  # h rises from 1 - q
+            ends = k * np.log1p(-self.q), k * float(log_mixture(high, self.q, self.mu))
+            return ends[0] + tail(-low) - self.level, ends[1] + tail(high) - self.level
         top = max(k, 1.0)
         growth = np.log(self.q) + top * (top - 1) * self.mu**2 / 2
-        far = growth + tail(high - top * self.mu) if high > top * self.mu else np.inf if growth > -DIGITS else growth + 1
-        parts = [tail(-low), tail(high), growth + tail(top * self.mu - low), far, np.log(self.q) + tail(abs(high - self.mu))]
-        return float(logsumexp(np.array(parts))) - self.level
+        left = np.logaddexp(tail(-low), growth + tail(top * self.mu - low))
+        right = np.logaddexp(tail(high), growth + tail(high - top * self.mu))
+        return float(left) - self.level, float(right) - self.level
 
-    def _outside_growth(self, a: float, y: float) -> float:
-        """The most that turning to Im x = a multiplies the modulus by, outside the window (log)."""
-        return a * a / 2 + y * self.mu * a + max(-self.power, 0.0) * -np.log(np.cos(self.mu * a / 2))
+    def _outside_turned(self, a: float, y: float) -> float:
+        """log of a bound on the integral of the modulus along Im x = +-a, outside the window, relative to M(c)."""
+        _, argument, _ = _turned(self.x[:1], self.q, self.mu, a)  # the argument rises in x, up to mu a
+        shrink = max(-self.power, 0.0) * -np.log(np.cos(self.mu * a / 2))
+        left, right = self.outside
+        return float(np.logaddexp(left + y * argument[0], right + y * self.mu * a)) + a * a / 2 + shrink
 
     def on_line(self, y: FloatArray) -> tuple[np.ndarray, FloatArray]:
         """log M(c + iy) and a bound on the relative error of each M."""
@@ -163,7 +170,7 @@ class Orders:
             half = self.p * sine
             real, imaginary = -2 * np.sum(half * sine, axis=-1), 2 * np.sum(half * cosine, axis=-1)
             value[part] = 0.5 * np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1 + 1e-300)) + 1j * np.arctan2(imaginary, 1 + real)
-            rounding = np.abs(half) @ (4 * self.spread + 80 * UNIT) + np.abs(y[part]) * drift
+            rounding = np.abs(half) @ (2 * self.spread + 60 * UNIT) + np.abs(y[part]) * drift
             with np.errstate(divide="ignore", over="ignore"):
                 error[part] = (rounding + self.error) / np.exp(value[part].real)
         return value + self.level, error + self.level_error
@@ -178,7 +185,7 @@ class Orders:
                 inside = float(self.p @ np.exp(self.power * size - y * argument))
             decay = 2 * np.pi * (self.widest - b) / self.step
             missed = np.exp(min(self.strip - decay - log1mexp(-decay) + np.log(2), 50.0))
-            missed += np.exp(min(self.outside + self._outside_growth(b, 0.0), 50.0))
+            missed += np.exp(min(self._outside_turned(b, 0.0), 50.0))
             best = min(best, b * b / 2 + np.log(inside * (1 + 1e-12) + missed))
         return self.level + best + 1e-15
 
@@ -219,7 +226,7 @@ def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
 
 
 def cumulant_step(q: float, mu: float, remove: bool, power: FloatArray) -> FloatArray:
-    """A step that makes the rule exact to e**-46 for each real power."""
+    """A step that makes the rule exact to e**-50 for each real power."""
     a = np.full(power.shape, min(np.pi / (2 * mu), 9.5))
     rise = np.zeros(power.shape)
     if not remove:  # |h(x + ia)|**-c grows along the strip by at most cos(mu a / 2)**-c
