@@ -169,7 +169,9 @@ class Orders:
             sine, cosine = np.sin(angle), np.cos(angle)
             half = self.p * sine
             real, imaginary = -2 * np.sum(half * sine, axis=-1), 2 * np.sum(half * cosine, axis=-1)
-            value[part] = 0.5 * np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1 + 1e-300)) + 1j * np.arctan2(imaginary, 1 + real)
+            change = 2 * real + real**2 + imaginary**2
+            log_size = np.where(change > -0.9, 0.5 * np.log1p(np.maximum(change, -0.9)), np.log(np.hypot(1 + real, imaginary) + 1e-300))
+            value[part] = log_size + 1j * np.arctan2(imaginary, 1 + real)
             rounding = np.abs(half) @ (2 * self.spread + 60 * UNIT) + np.abs(y[part]) * drift
             with np.errstate(divide="ignore", over="ignore"):
                 error[part] = (rounding + self.error) / np.exp(value[part].real)
