@@ -54,17 +54,24 @@ class Orders:
         self.q, self.mu, self.remove, self.c, self.y = q, mu, remove, c, y
         self.power = c + 1 if remove else -c
         self.widest = min(np.pi / (2 * mu), 9.5)
-        low, high = self._window()
-        self.a, step = self._step(low, high)
-        count = int(min(np.ceil((high - low) / step), MOST_NODES))
-        self.step = (high - low) / count
-        x = self.x = low + self.step * np.arange(count + 1)
-        log_h = log_mixture(x, q, mu)
-        self.loss = log_h if remove else -log_h
-        log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(self.step) + (log_h if remove else 0.0)
-        share = _turned(x, q, mu, 0.0)[1:][1]
-        self.loss_error = UNIT * (9 * np.abs(log_h) + 4 * share * (2 * np.abs(mu * x) + mu * mu - np.log(q)))
-        self._tilt(log_weight, x)
+        self.low, self.high = self._window()
+        self.a, step = self._step(self.low, self.high)
+        self.count = int(min(np.ceil((self.high - self.low) / step), MOST_NODES))
+        self.step = (self.high - self.low) / self.count
+        self._ready = False
+
+    def ready(self) -> Orders:
+        """With nodes and weights: they are made on first use, since a caller may only want to know how many."""
+        if not self._ready:
+            x = self.x = self.low + self.step * np.arange(self.count + 1)
+            log_h = log_mixture(x, self.q, self.mu)
+            self.loss = log_h if self.remove else -log_h
+            log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(self.step) + (log_h if self.remove else 0.0)
+            share = _turned(x, self.q, self.mu, 0.0)[2]
+            self.loss_error = UNIT * (9 * np.abs(log_h) + 4 * share * (2 * np.abs(self.mu * x) + self.mu**2 - np.log(self.q)))
+            self._tilt(log_weight, x)
+            self._ready = True
+        return self
 
     def _window(self) -> tuple[float, float]:
         """Where h**power e**(-x**2 / 2) is above e**-50 of its integral: around 0 and, for powers above 0, power * mu.
