@@ -253,7 +253,9 @@ def draw(seed=20240607):
             return
         task = {"route": route, "parts": parts, "epsilon": epsilon}
         if route == "contour":
-            line = loss._solver.line
+            line = loss._solver.line if hasattr(loss, "_solver") else None
+            if line is None:
+                return
             task["c"] = float(f"{line.c * 0.8:.3g}")
         tasks.append(task)
 

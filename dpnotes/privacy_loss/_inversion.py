@@ -92,7 +92,7 @@ class Inversion:
 
     def __init__(self, parts, log_mass: float = 0.0) -> None:
         self.parts, self.log_mass = parts, log_mass
-        self.t = np.exp2(np.arange(-12.0, 41.0))
+        self.t = np.exp2(np.arange(-10.0, 41.0))
         self.k = self.cumulant(self.t)
         self.line: Line | None = None
 
