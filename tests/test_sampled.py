@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, PoissonGaussianLoss
+from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PoissonGaussianLoss, poisson_sampled_loss
 from dpnotes.privacy_loss._sampled_moments import Orders, log_mixture
 
 DATA = json.loads((Path(__file__).parent / "data" / "numerical_cases.json").read_text(encoding="utf-8"))
@@ -145,3 +145,29 @@ def test_values_are_equal_hash_and_travel():
     assert loss == PoissonGaussianLoss(0.1, 1.0, "add") != PoissonGaussianLoss(0.1, 1.0)
     assert hash(loss) == hash(PoissonGaussianLoss(0.1, 1.0, "add"))
     assert pickle.loads(pickle.dumps(loss)) == loss == copy.deepcopy(loss) and loss.swapped.swapped == loss
+
+
+@pytest.mark.parametrize("q", [0.01, 0.4, 0.999])
+def test_sampled_finite_pairs_from_their_probabilities(q):
+    p, r = np.array([0.05, 0.40, 0.55, 0.0]), np.array([0.0, 0.20, 0.70, 0.10])
+    pair, mixed = DiscreteLoss.from_probabilities(p, r), (1 - q) * r + q * p
+    for direction, above, below in [("remove", mixed, r), ("add", r, mixed)]:
+        loss = poisson_sampled_loss(pair, q, direction)
+        for epsilon in (-0.5, 0.0, 0.003, 0.4):
+            exact = np.maximum(above - np.exp(epsilon) * below, 0).sum()
+            assert loss.delta(epsilon) == pytest.approx(exact, rel=1e-12, abs=1e-15)
+
+
+def test_amplification_of_pure_dp():
+    response = DiscreteLoss.from_log_masses([1.0, -1.0], [-np.logaddexp(0, -1.0), -np.logaddexp(0, 1.0)])
+    assert poisson_sampled_loss(response, 0.01).maximum == pytest.approx(ORACLES["subsample_pure_q0.01_eps1"], rel=1e-13)
+
+
+def test_limits_of_sampled_losses():
+    pair = DiscreteLoss.from_probabilities([0.5, 0.5], [0.2, 0.8])
+    assert poisson_sampled_loss(pair, 1.0) is pair and poisson_sampled_loss(pair, 0.0).maximum == 0.0
+    assert poisson_sampled_loss(GaussianLoss(1.0), 0.1, "add") == PoissonGaussianLoss(0.1, 1.0, "add")
+    with pytest.raises(ValueError, match="certified"):
+        poisson_sampled_loss(LaplaceLoss(1.0), 0.1)
+    with pytest.raises(ValueError, match="direction"):
+        poisson_sampled_loss(pair, 0.1, "both")

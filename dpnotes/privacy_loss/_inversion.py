@@ -35,6 +35,7 @@ from dpnotes.privacy_loss._transform import log_chernoff
 SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
 MODEST = 1e-8  # and of the integral that is left out, where so much takes more than 4096 nodes
 LARGEST_SMOOTHING = 0.5
+ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
 COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
 
 
@@ -92,7 +93,7 @@ class Inversion:
 
     def __init__(self, parts, log_mass: float = 0.0) -> None:
         self.parts, self.log_mass = parts, log_mass
-        self.t = np.exp2(np.arange(-10.0, 41.0))
+        self.t = ORDERS
         self.k = self.cumulant(self.t)
         self.line: Line | None = None
 
@@ -106,16 +107,12 @@ class Inversion:
 
     # Choosing the line.
     def _orders(self, objective) -> tuple[FloatArray, FloatArray]:
-        """The stored orders, and finer ones around the one where `objective(t, K)` is least."""
+        """The orders around the one where `objective(t, K)` is least. A fixed grid, so that what a loss keeps is used again."""
         with np.errstate(invalid="ignore"):
-            values = objective(self.t, self.k)
-        best = self.t[np.nanargmin(values)]
-        fine = best * np.exp2(np.linspace(-1.9, 1.9, 25))
-        t = np.concatenate([self.t, fine])
-        k = np.concatenate([self.k, self.cumulant(fine)])
-        order = np.argsort(t, kind="stable")
-        keep = np.isfinite(k[order])
-        return t[order][keep], k[order][keep]
+            best = int(np.nanargmin(objective(self.t, self.k)))
+        near = slice(max(best - 16, 0), best + 17)
+        keep = np.isfinite(self.k[near])
+        return self.t[near][keep], self.k[near][keep]
 
     def _log_excess(self, c: float, period: float, epsilon: float, t: FloatArray, k: FloatArray, tail: bool) -> float:
         """log of a bound on the trapezoid rule's excess over the exact value."""
@@ -137,52 +134,56 @@ class Inversion:
         # Far from the saddle point the terms cancel: allow three digits of that.
         height = k - t * epsilon + log_chernoff(t)
         period[height > max(log_value, np.min(height)) + 7] = np.inf
-        best = int(np.argmin(period))
+        cost = period * (1 + 0.3 * (height - np.min(height)))
+        best = int(np.argmin(cost))
         return float(t[best]), float(period[best]) * 1.0001
 
-    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
-        """log of a bound on |M(c + iv)| for all v >= y, which falls in y."""
+    def _modulus(self, c: float, y: FloatArray, sharp: bool) -> FloatArray:
+        """log of a bound on |M(c + iv)| for all v >= y, which falls in y; `sharp` may cost more and be lower."""
         total = np.zeros(len(y))
         for loss, k in self.parts:
-            bound = loss._modulus(c, y, k)
+            bound = loss._modulus(c, y, k if sharp else 1)
             total += k * bound + 1e-14 * k * np.abs(bound)
         return total
 
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
         """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
         c, period = self._choose(epsilon, log_value, t, k)
-        logs: dict[int, float] = {}
+        logs: dict[tuple[int, bool], float] = {}
 
-        def excess(place: int, sharp: float) -> float:
-            """log of the integral beyond COUNTS[place] nodes over the fraction `sharp` of the value."""
-            if place not in logs:
+        def excess(place: int, share: float, sharp: bool) -> float:
+            """log of the integral beyond COUNTS[place] nodes over this share of the value."""
+            if (place, sharp) not in logs:
                 y = np.array([COUNTS[place] * (2 * np.pi / period)])
-                logs[place] = float((self._modulus(c, y) - np.log(np.pi * y))[0]) - c * epsilon - log_value
-            return logs[place] - np.log(sharp)
+                logs[place, sharp] = float((self._modulus(c, y, sharp) - np.log(np.pi * y))[0]) - c * epsilon - log_value
+            return logs[place, sharp] - np.log(share)
 
-        def enough(sharp: float) -> int:
+        def enough(share: float, sharp: bool) -> int:
             first, last = 0, len(COUNTS) - 1  # the bound falls in y: bisect
             while first < last:
                 middle = (first + last) // 2
-                first, last = (first, middle) if excess(middle, sharp) <= 0 else (middle + 1, last)
+                first, last = (first, middle) if excess(middle, share, sharp) <= 0 else (middle + 1, last)
             return last
 
-        left = excess(len(COUNTS) - 1, SHARPEST)
+        left = excess(len(COUNTS) - 1, SHARPEST, False)
+        sharp = False
         if left <= np.log(1e4):  # |M| falls
-            place = enough(SHARPEST)
-            count, smoothing = int(COUNTS[place if COUNTS[place] <= 2**12 else enough(MODEST)]), 0.0
+            place = enough(SHARPEST, False)
+            if COUNTS[place] > 100:
+                place, sharp = enough(SHARPEST, True), True
+            count, smoothing = int(COUNTS[place if COUNTS[place] <= 2**12 else enough(MODEST, sharp)]), 0.0
         else:  # add the least Gaussian that makes the last count enough
             count = int(COUNTS[-1])
             smoothing = min(float(np.sqrt(2 * left) / (count * 2 * np.pi / period)), LARGEST_SMOOTHING)
         self.line = Line(self.parts, c, period, count, smoothing)
-        self.line.t, self.line.k = t, k
+        self.line.t, self.line.k, self.line.sharp = t, k, sharp
 
     # Reading the present line.
     def _log_rest(self, epsilon: float, smoothing: float, tail: bool) -> float:
         """log of a bound on the integral beyond the last node."""
         line, last = self.line, self.line.y[-1]
         shells = last * np.exp2(np.arange(64.0)) if tail else np.array([last])
-        bound = self._modulus(line.c, shells) + smoothing**2 / 2 * (line.c * (line.c + 1) - shells**2) - line.c * epsilon
+        bound = self._modulus(line.c, shells, line.sharp) + smoothing**2 / 2 * (line.c * (line.c + 1) - shells**2) - line.c * epsilon
         if not tail:  # 1/|z (z + 1)| < 1/y**2, and the nodes beyond are below their integral
             return float(bound[0] - np.log(np.pi * last))
         # 1/|z| < 1/y: shell by shell; a bound that has not died after 64 doublings gives nothing

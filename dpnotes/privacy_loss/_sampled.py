@@ -60,7 +60,8 @@ class PoissonGaussianLoss(PrivacyLoss):
         self.minimum, self.maximum = (edge, np.inf) if direction == "remove" else (-np.inf, -edge)
         self._inner = GaussianLoss(self.mu)
         self._tables: dict[tuple[float, int], tuple] = {}
-        self._orders: dict[tuple[float, bool], Orders] = {}
+        self._cumulants: dict[tuple, FloatArray] = {}
+        self._orders: dict[tuple[float, str], Orders] = {}
 
     def __getnewargs__(self) -> tuple:
         return self.q, self.mu, self.direction
@@ -123,14 +124,15 @@ class PoissonGaussianLoss(PrivacyLoss):
             x += self.mu * (rng.random(n) < self.q)
         return log_mixture(x, self.q, self.mu) * (1 if self._remove else -1)
 
-    def _at(self, c: float, y: float = 0.0) -> Orders:
-        """The quadrature for real part c, fine enough for imaginary parts up to y."""
-        key = (c, y > 0)  # the bounds on |M| need no imaginary part, and are quicker without
+    def _at(self, c: float, y: float = 0.0, use: str = "line") -> Orders:
+        """The quadrature for real part c, fine enough for imaginary parts up to y; kept apart by use, to be no finer than needed."""
+        key = (c, use if y > 0 else "")
         kept = self._orders.get(key)
         if kept is None or kept.y < y:
-            if len(self._orders) > 8:
+            if len(self._orders) > 40:
                 self._orders.clear()
-            kept = self._orders[key] = Orders(self.q, self.mu, self._remove, c, y)
+            generous = 2 ** (np.ceil(2 * np.log2(y)) / 2) if y > 0 else 0.0  # so that the next line with this c may use it too
+            kept = self._orders[key] = Orders(self.q, self.mu, self._remove, c, generous)
         return kept
 
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
@@ -151,7 +153,10 @@ class PoissonGaussianLoss(PrivacyLoss):
         return values
 
     def _cumulant(self, t: FloatArray) -> FloatArray:
-        return cumulants(self.q, self.mu, self._remove, t)
+        key = (t[0], t[-1], len(t))  # orders come from few fixed grids
+        if key not in self._cumulants:
+            self._cumulants[key] = cumulants(self.q, self.mu, self._remove, t)
+        return self._cumulants[key]
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         orders = self._at(float(z[0].real), float(z[-1].imag))
@@ -207,7 +212,7 @@ class PoissonGaussianLoss(PrivacyLoss):
             if last > 300 * step:
                 return step, None
         y = step * np.arange(int(last / step) + 2)
-        fine = self._at(c, float(y[-1])).ready()
+        fine = self._at(c, float(y[-1]), "table").ready()
         if fine.count * len(y) > 10 * MOST_WORK:
             return step, None
         value, error = fine.on_line(y)
@@ -223,3 +228,39 @@ class PoissonGaussianLoss(PrivacyLoss):
     @property
     def swapped(self) -> PoissonGaussianLoss:
         return PoissonGaussianLoss(self.q, self.mu, "add" if self._remove else "remove")
+
+
+def poisson_sampled_loss(loss: PrivacyLoss, q: float, direction: str = "remove") -> PrivacyLoss:
+    """The loss of a mechanism run on a Poisson sample, when its own pair has the given loss. Exact for that pair.
+
+    `loss` is that of (with the record, without it), P against Q. "remove" is the pair ((1 - q) Q + q P, Q), "add" its swap:
+    L = log(1 - q + q e**l). Gaussian and finitely-valued losses only; others raise ValueError.
+
+    Parameters
+    ----------
+    q : probability with which a record is in the sample, independently of the others.
+    direction : "remove" or "add".
+
+    >>> response = DiscreteLoss.from_probabilities([0.75, 0.25], [0.25, 0.75])
+    >>> round(poisson_sampled_loss(response, 0.01).maximum, 12) == round(float(np.log1p(0.01 * 2)), 12)
+    True
+    """
+    q = scalar("q", probability("q", q))
+    if isinstance(loss, GaussianLoss):
+        return PoissonGaussianLoss(q, loss.mu, direction)
+    if direction not in DIRECTIONS:
+        raise fail("direction", direction, "'remove' or 'add'")
+    if not isinstance(loss, DiscreteLoss):
+        raise fail("loss", loss, "Gaussian or finitely-valued: no other sampled loss has certified moments here")
+    if q == 0:
+        return GaussianLoss(0.0)
+    if q == 1:
+        return loss if direction == "remove" else loss.swapped
+    # Where P has no mass the mixture has (1 - q) of Q's; where Q has none, q of P's.
+    mixed = np.where(loss.losses < 1, np.log1p(q * np.expm1(np.minimum(loss.losses, 1.0))),
+                     np.logaddexp(np.log1p(-q), np.log(q) + loss.losses))
+    losses = np.append(mixed, np.log1p(-q))
+    with np.errstate(divide="ignore"):
+        log_q = np.append(loss.log_masses - loss.losses, np.log(loss._other_mass))
+    sampled = DiscreteLoss(losses, log_q + losses, q * loss.infinity_mass, 0.0)
+    return sampled if direction == "remove" else sampled.swapped

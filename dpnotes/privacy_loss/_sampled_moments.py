@@ -113,7 +113,7 @@ class Orders:
         log_terms = log_weight + c * loss
         level = float(logsumexp(log_terms))
         self.p = np.exp(log_terms - level)
-        relative = UNIT * (12 + 2 * x * x) + (abs(c) + 1) * self.loss_error
+        relative = UNIT * (9 + 1.5 * x * x) + (abs(c) + 1) * self.loss_error
         rounding = float(self.p @ relative) + UNIT * (40 + 2 * abs(level))
         if -0.5 < level < 0.7:  # M = 1 + E[e**(cL) - 1 - cL] + c E[e**-L - 1 + L] under P: no cancellation for c > 0
             power, inverse = _weighted(log_weight, c * loss), _weighted(log_weight, -loss)
@@ -122,7 +122,7 @@ class Orders:
             weight = np.exp(log_weight)
             moved = np.abs(np.exp(log_weight + c * loss) - weight) + np.abs(np.exp(log_weight - loss) - weight)
             size = power + abs(c) * inverse
-            rounding = float(np.sum(size * (UNIT * (30 + 2 * x * x) + self.loss_error) + abs(c) * moved * self.loss_error))
+            rounding = float(np.sum(size * (UNIT * (30 + 1.5 * x * x) + self.loss_error) + abs(c) * moved * self.loss_error))
             rounding /= np.exp(level)
         self.level = level
         self.spread = relative
@@ -188,7 +188,7 @@ class Orders:
             change = 2 * real + real**2 + imaginary**2
             log_size = np.where(change > -0.9, 0.5 * np.log1p(np.maximum(change, -0.9)), np.log(np.hypot(1 + real, imaginary) + 1e-300))
             value[part] = log_size + 1j * np.arctan2(imaginary, 1 + real)
-            rounding = np.abs(half) @ (2 * self.spread + 60 * UNIT) + np.abs(y[part]) * drift
+            rounding = np.abs(half) @ (2 * self.spread + 56 * UNIT) + np.abs(y[part]) * drift
             with np.errstate(divide="ignore", over="ignore"):
                 error[part] = (rounding + self.error) / np.exp(value[part].real)
         return value + self.level, error + self.level_error
@@ -226,17 +226,18 @@ def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
         reach = right = np.sqrt(2 * (digits + bound))
     step = cumulant_step(q, mu, remove, power)
     cost = (reach + right) / step
-    possible = cost < max(4000, min(60_000, np.sort(cost)[min(12, len(cost) - 1)]))
+    possible = cost < max(4000, min(60_000, np.sort(cost)[min(50, len(cost) - 1)]))
     if not possible.any():
         return values
-    todo = t[possible]
-    width = step[possible].min()
-    x = np.arange(-reach[possible].max(), right[possible].max() + width, width)
-    log_h = log_mixture(x, q, mu)
-    loss = log_h if remove else -log_h
-    log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(width) + (log_h if remove else 0.0)
     values = values.copy()
-    values[possible] = np.minimum(logsumexp(log_weight + todo[:, None] * loss) + 1e-14, bound[possible])
+    places = np.flatnonzero(possible)
+    for block in np.array_split(places, max(1, len(places) // 24)):  # orders of like size share their nodes
+        width = step[block].min()
+        x = np.arange(-reach[block].max(), right[block].max() + width, width)
+        log_h = log_mixture(x, q, mu)
+        loss = log_h if remove else -log_h
+        log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(width) + (log_h if remove else 0.0)
+        values[block] = np.minimum(logsumexp(log_weight + t[block, None] * loss) + 1e-14, bound[block])
     return values
 
 
