@@ -69,7 +69,9 @@ def dpnotes_call(kind, p, delta):
         return lambda: bounds(PoissonGaussianLoss(p[0], 1 / p[1]), p[2])
     if kind == "calibrate":
         return lambda: (np.nan, sigma_for(2.0, delta, q=p[0], times=p[1]))
-    return lambda: NumericalAccountant().add(PoissonGaussianLoss(p[0], 1 / p[1])).epsilon_curve(range(100, 10001, 100), delta=delta)
+    return lambda: (
+        NumericalAccountant().add(PoissonGaussianLoss(p[0], 1 / p[1])).epsilon_curve(range(100, 10001, 100), delta=delta)
+    )
 
 
 def dp_accounting_call(kind, p, delta):
@@ -89,7 +91,10 @@ def dp_accounting_call(kind, p, delta):
     if kind == "sampled":
         return lambda: (None, epsilon(step(p[0], p[1]), p[2]))
     if kind == "calibrate":
-        return lambda: (None, d.calibrate_dp_mechanism(PLDAccountant, lambda s: d.SelfComposedDpEvent(step(p[0], s), p[1]), 2.0, delta, tol=1e-6))
+        return lambda: (
+            None,
+            d.calibrate_dp_mechanism(PLDAccountant, lambda s: d.SelfComposedDpEvent(step(p[0], s), p[1]), 2.0, delta, tol=1e-6),
+        )
     if kind == "curve":
         return lambda: (None, [epsilon(step(p[0], p[1]), k) for k in range(100, 10001, 100)])
     return None
@@ -100,7 +105,9 @@ def prv_call(kind, p, delta):
     from prv_accountant.privacy_random_variables import GaussianMechanism, LaplaceMechanism, PoissonSubsampledGaussianMechanism
 
     def epsilon(prv, k):
-        low, _, high = PRVAccountant(prvs=[prv], max_self_compositions=[k], eps_error=0.01, delta_error=delta / 1000).compute_epsilon(delta, [k])
+        low, _, high = PRVAccountant(
+            prvs=[prv], max_self_compositions=[k], eps_error=0.01, delta_error=delta / 1000
+        ).compute_epsilon(delta, [k])
         return low, high
 
     if kind == "gaussian":
@@ -125,8 +132,12 @@ def opacus_call(kind, p, delta):
     return (lambda: epsilon(*p)) if kind == "sampled" else None
 
 
-CALLS = {"dpnotes": ("dpnotes", dpnotes_call), "dp-accounting": ("dp_accounting", dp_accounting_call),
-         "prv-accountant": ("prv_accountant", prv_call), "opacus": ("opacus", opacus_call)}
+CALLS = {
+    "dpnotes": ("dpnotes", dpnotes_call),
+    "dp-accounting": ("dp_accounting", dp_accounting_call),
+    "prv-accountant": ("prv_accountant", prv_call),
+    "opacus": ("opacus", opacus_call),
+}
 
 
 def worker(library, task):
@@ -153,8 +164,15 @@ def worker(library, task):
 def run(library, task):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     try:
-        done = subprocess.run([sys.executable, "-W", "ignore", __file__, "--worker", library, task], capture_output=True, text=True,
-                              timeout=LIMIT, env=environment, cwd=ROOT, check=False)
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", __file__, "--worker", library, task],
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            env=environment,
+            cwd=ROOT,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return {"error": f"over {LIMIT} s"}
     if done.returncode:
@@ -207,21 +225,39 @@ def growth():
             began = time.perf_counter()
             low, high = make().epsilon_bounds(delta)
             times.append(time.perf_counter() - began)
-        rows.append({"grows with": what, "value": value, "milliseconds": round(statistics.median(times) * 1e3, 3),
-                     "epsilon": high, "relative width": (high - low) / high if high else 0.0})
+        rows.append(
+            {
+                "grows with": what,
+                "value": value,
+                "milliseconds": round(statistics.median(times) * 1e3, 3),
+                "epsilon": high,
+                "relative width": (high - low) / high if high else 0.0,
+            }
+        )
 
     for steps in (10, 100, 1000, 10**4, 10**5, 10**6, 10**7):
         q = 0.3 / steps**0.5
-        timed("steps (q = 0.3 / sqrt(steps), sigma = 1)", steps, lambda q=q, k=steps: NumericalAccountant().add(PoissonGaussianLoss(q, 1.0), k))
+        timed(
+            "steps (q = 0.3 / sqrt(steps), sigma = 1)",
+            steps,
+            lambda q=q, k=steps: NumericalAccountant().add(PoissonGaussianLoss(q, 1.0), k),
+        )
     for distinct in (1, 2, 4, 8, 16, 32, 64, 128):
+
         def many(n=distinct):
             made = NumericalAccountant()
             for i in range(n):
                 made.add(PoissonGaussianLoss(0.01, 1 / (1 + i / n)), 2048 // n)
             return made
+
         timed("distinct mechanisms (2048 steps, q = 0.01, sigma from 1 to 2)", distinct, many)
     for digits in (2, 5, 10, 20, 50, 100, 200, 300):
-        timed("digits of 1/delta (q = 0.01, sigma = 1, 1000 steps)", digits, lambda: NumericalAccountant().add(PoissonGaussianLoss(0.01, 1.0), 1000), 10.0**-digits)
+        timed(
+            "digits of 1/delta (q = 0.01, sigma = 1, 1000 steps)",
+            digits,
+            lambda: NumericalAccountant().add(PoissonGaussianLoss(0.01, 1.0), 1000),
+            10.0**-digits,
+        )
     return rows
 
 
@@ -254,15 +290,31 @@ def main():
             if library != "dpnotes" and "warm" in result and "warm" in ours:
                 text += f" ({result['warm'] / ours['warm']:.3g}x)"
             line.append(text)
-            flat.append({"task": task, "delta": delta, "library": library, "version": versions[library],
-                         "milliseconds": None if "warm" not in result else result["warm"] * 1e3, "upper minus truth, relative": off(result, key),
-                         "width, relative": width(result), "note": result.get("error", "")})
+            flat.append(
+                {
+                    "task": task,
+                    "delta": delta,
+                    "library": library,
+                    "version": versions[library],
+                    "milliseconds": None if "warm" not in result else result["warm"] * 1e3,
+                    "upper minus truth, relative": off(result, key),
+                    "width, relative": width(result),
+                    "note": result.get("error", ""),
+                }
+            )
         rows.append(line)
         print(" | ".join(line), flush=True)
     head = ["task", "delta", *(f"{library} {version}" for library, version in versions.items())]
-    text = [f"Warm median milliseconds on one core; then how far the upper bound is above the truth, relative; for dpnotes the width of its bracket; "
-            f"for peers the time over ours. Python {platform.python_version()}, numpy {importlib.metadata.version('numpy')}.", "",
-            "| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(line) + " |" for line in rows), ""]
+    text = [
+        "Warm median milliseconds on one core; then how far the upper bound is above the truth, relative; for dpnotes the width "
+        f"of its bracket; for peers the time over ours. Python {platform.python_version()}, "
+        f"numpy {importlib.metadata.version('numpy')}.",
+        "",
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+        *("| " + " | ".join(line) + " |" for line in rows),
+        "",
+    ]
     (arguments.out / "accountants.md").write_text("\n".join(text), encoding="utf-8")
     for name, table in [("accountants.csv", flat), ("growth.csv", growth())]:
         with (arguments.out / name).open("w", newline="", encoding="utf-8") as file:

@@ -10,15 +10,17 @@ list of parts, an epsilon, and log delta at that epsilon with the route that gav
   results agree to 1e-12. The formula is the package's, the line, steps, stopping rules and arithmetic are not.
 """
 
+# ruff: noqa: B023, E731, E501
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import sys
 import time
 from pathlib import Path
 
-from mpmath import mp, mpf, mpc
+from mpmath import mp, mpc, mpf
 
 OUT = Path(__file__).parent / "data" / "sum_truths.json"
 
@@ -52,7 +54,7 @@ def checked(f, points):
         value = mp.quad(f, points)
         if last is not None and abs(value - last) <= mpf(10) ** -14 * abs(value):
             return value
-        last, points = value, sorted([*points, *((a + b) / 2 for a, b in zip(points, points[1:]))])
+        last, points = value, sorted([*points, *((a + b) / 2 for a, b in itertools.pairwise(points))])
     raise ValueError("quadrature does not settle")
 
 
@@ -165,12 +167,11 @@ def moments(q, mu, direction, zs, s):
 
 def contour(parts, e, c, digits=12):
     """delta by the line integral, steps halved until two results agree."""
-    last, s, step_y, reach = None, None, None, None
-    big = max(k for *_, k in parts)
+    last = None
     s = min(mpf(1) / 5, min(1 / (5 * mu) for _, mu, _, _ in parts)) if parts else mpf(1)
     for attempt in range(6):
         # period of the line: start from the size needed for e^{-c P} and double
-        period = (mp.log(10) * (digits + 4) + 30 + 750 * 0) / c * (1.5 ** attempt)
+        period = (mp.log(10) * (digits + 4) + 30) / c * (1.5 ** attempt)
         step_y = 2 * mp.pi / period
         n, total, block = 0, mpf(0), 24
         quiet = 0
@@ -179,7 +180,7 @@ def contour(parts, e, c, digits=12):
             logs = [mpc(0)] * block
             for q, mu, direction, k in parts:
                 values = moments(q, mu, direction, zs, s / (1.6 ** attempt))
-                logs = [a + k * mp.log(v) for a, v in zip(logs, values)]
+                logs = [a + k * mp.log(v) for a, v in zip(logs, values, strict=True)]
             largest = mpf(0)
             for j, z in enumerate(zs):
                 term = mp.exp(logs[j] - z * e) / (z * (z + 1))
@@ -324,8 +325,6 @@ def draw(seed=20240607):
 
 def main():
     mp.dps = 34
-    from concurrent.futures import ProcessPoolExecutor  # noqa: F401 (single process here: cores are shared)
-
     start, rows = time.time(), []
     tasks = draw()
     print(len(tasks), "tasks", time.time() - start, flush=True)

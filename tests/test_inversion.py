@@ -25,7 +25,11 @@ def build(parts):
     return independent_sum([(kinds[kind](*arguments), k) for kind, arguments, k in parts])
 
 
-SAMPLED = {"d_mnist": (256 / 60000, 1.1, 14062, 1e-5), "f_tinyq": (1e-4, 0.6, 100_000, 1e-6), "o1_deep12": (0.01, 1.0, 1000, 1e-12)}
+SAMPLED = {
+    "d_mnist": (256 / 60000, 1.1, 14062, 1e-5),
+    "f_tinyq": (1e-4, 0.6, 100_000, 1e-6),
+    "o1_deep12": (0.01, 1.0, 1000, 1e-12),
+}
 
 
 @pytest.mark.parametrize("task", SAMPLED)
@@ -39,8 +43,12 @@ def test_truths_of_sampled_tasks(task, direction):
 
 
 def test_truths_of_gaussian_and_laplace_tasks():
-    for task, loss in [("a1_gauss_s1", GaussianLoss(1.0)), ("b_gauss20_s2", GaussianLoss(0.5).repeat(20)),
-                       ("h1_gauss_s100", GaussianLoss(0.01).repeat(10)), ("i_lap1000", LaplaceLoss(0.1).repeat(1000))]:
+    for task, loss in [
+        ("a1_gauss_s1", GaussianLoss(1.0)),
+        ("b_gauss20_s2", GaussianLoss(0.5).repeat(20)),
+        ("h1_gauss_s100", GaussianLoss(0.01).repeat(10)),
+        ("i_lap1000", LaplaceLoss(0.1).repeat(1000)),
+    ]:
         lower, upper = loss.epsilon_bounds(TRUTHS[task]["delta"])
         truth = float(TRUTHS[task]["eps"])
         assert lower <= truth * (1 + 1e-15) and truth * (1 - 1e-15) <= upper and upper - lower <= 1e-9 * upper, task
@@ -66,14 +74,33 @@ def test_random_tasks_bracket_the_mpmath_truth(task):
         assert low <= task["epsilon"] * (1 + 1e-9) + near and task["epsilon"] * (1 - 1e-9) <= high + near
 
 
-@pytest.mark.parametrize("q, sigma, steps, delta, truth, tolerance", [
-    (0.01, 1.0, 1000, 1e-15, 4.854538, 1e-6),  # a peer: 10.589, another inf, a third an error
-    (1e-5, 1.0, 10**6, 1e-7, 0.052546, 1e-6),  # peers: 0.117
-    (1e-3, 1.0, 10**6, 1e-6, 6.694273, 1e-6),  # a peer: out of memory
-    (1e-3, 2.0, 100, 1e-6, 0.018916, 1e-6),  # peers: 0.164 and 0.029
-    (0.01, 1.0, 2, 1e-5, 0.245465976, 1e-9),  # few steps: the plain contour gave 0.24400
-    (0.2, 0.5, 1000, 1e-5, 281.97, 1e-2),  # a peer: error after 17 s
-])
+def test_some_truths_derived_anew():
+    """The stored file is what its script says: one quick task of each route, worked out again."""
+    pytest.importorskip("mpmath")
+    import slow_reference
+
+    with slow_reference.mp.workdps(34):
+        for route in ("closed", "laplace", "response", "mixed", "contour"):
+            few = [task for task in SUMS if task["route"] == route and all(k < 3000 for *_, k in task["parts"])]
+            for task in few[:2]:
+                assert float(slow_reference.truth(task)) == pytest.approx(float(task["log_delta"]), rel=1e-11)
+
+
+def test_there_are_enough_truths():
+    assert len(SUMS) >= 200 and {task["route"] for task in SUMS} == {"closed", "two", "laplace", "response", "mixed", "contour"}
+
+
+@pytest.mark.parametrize(
+    "q, sigma, steps, delta, truth, tolerance",
+    [
+        (0.01, 1.0, 1000, 1e-15, 4.854538, 1e-6),  # a peer: 10.589, another inf, a third an error
+        (1e-5, 1.0, 10**6, 1e-7, 0.052546, 1e-6),  # peers: 0.117
+        (1e-3, 1.0, 10**6, 1e-6, 6.694273, 1e-6),  # a peer: out of memory
+        (1e-3, 2.0, 100, 1e-6, 0.018916, 1e-6),  # peers: 0.164 and 0.029
+        (0.01, 1.0, 2, 1e-5, 0.245465976, 1e-9),  # few steps: the plain contour gave 0.24400
+        (0.2, 0.5, 1000, 1e-5, 281.97, 1e-2),  # a peer: error after 17 s
+    ],
+)
 def test_where_peers_fail(q, sigma, steps, delta, truth, tolerance):
     """accounting.md, section 6; the tolerance is the last digit printed there."""
     lower, upper = PoissonGaussianLoss(q, 1 / sigma).repeat(steps).epsilon_bounds(delta)
@@ -82,8 +109,14 @@ def test_where_peers_fail(q, sigma, steps, delta, truth, tolerance):
 
 
 def test_gaussian_peers_failures():
-    for mu, k, delta, truth in [(0.5, 20, 1e-15, 19.8314), (0.5, 20, 1e-16, 20.4662), (50.0, 1, 1e-5, 1462.285),
-                                (200.0, 1, 1e-5, 20851.99), (1e-4, 10**6, 1e-6, 0.396857), (1.0, 10, 1e-5, 17.856586830)]:
+    for mu, k, delta, truth in [
+        (0.5, 20, 1e-15, 19.8314),
+        (0.5, 20, 1e-16, 20.4662),
+        (50.0, 1, 1e-5, 1462.285),
+        (200.0, 1, 1e-5, 20851.99),
+        (1e-4, 10**6, 1e-6, 0.396857),
+        (1.0, 10, 1e-5, 17.856586830),
+    ]:
         lower, upper = GaussianLoss(mu).repeat(k).epsilon_bounds(delta)
         assert lower == pytest.approx(truth, rel=3e-6) and upper - lower < 1e-9 * upper
     assert GaussianLoss(0.5).repeat(20).delta(60.0) == pytest.approx(3.19e-147, rel=2e-3)

@@ -11,8 +11,10 @@ from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, Poisso
 
 DATA = Path(__file__).parent / "data"
 TRUTHS = json.loads((DATA / "accounting_truths.json").read_text(encoding="utf-8"))
-CASES = {case["id"]: {row["quantity"]: row.get("value") for row in case["values"]}
-         for case in json.loads((DATA / "numerical_cases.json").read_text(encoding="utf-8"))["cases"]}
+CASES = {
+    case["id"]: {row["quantity"]: row.get("value") for row in case["values"]}
+    for case in json.loads((DATA / "numerical_cases.json").read_text(encoding="utf-8"))["cases"]
+}
 
 
 class Stub:
@@ -36,7 +38,10 @@ def ledger(*entries):
     return made
 
 
-@pytest.mark.parametrize("task, q, sigma, steps", [("d_mnist", 256 / 60000, 1.1, 14062), ("f_tinyq", 1e-4, 0.6, 100_000), ("o1_deep12", 0.01, 1.0, 1000)])
+@pytest.mark.parametrize(
+    "task, q, sigma, steps",
+    [("d_mnist", 256 / 60000, 1.1, 14062), ("f_tinyq", 1e-4, 0.6, 100_000), ("o1_deep12", 0.01, 1.0, 1000)],
+)
 def test_truths(task, q, sigma, steps):
     made = ledger((sampled(q, sigma), steps))
     lower, upper = made.epsilon_bounds(TRUTHS[task]["delta"])
@@ -44,19 +49,22 @@ def test_truths(task, q, sigma, steps):
     assert lower <= truth <= upper == made.epsilon(TRUTHS[task]["delta"]) and upper - lower <= 1e-9 * upper
 
 
-@pytest.mark.parametrize("q, sigma, steps, delta, exact, tolerance", [
-    (1024 / 50000, 1.54, 1464, 1e-5, CASES["A05"]["exact eps (PLD)"], 1e-3),
-    (1.0, 2.0, 1, 1e-5, CASES["A02"]["exact eps"], 1e-10),
-    (0.2, 3.0, 50, 1 / 48000, CASES["A09"]["exact eps (PLD)"], 1e-3),
-    (0.2, 1.0, 10, 1e-5, CASES["A11"]["eps T=10"], 2e-3),
-    (0.2, 1.0, 500, 1e-5, CASES["A11"]["eps T=500"], 3e-2),
-    (0.08, 1.0, 100, 1e-5, CASES["A20"]["eps at q=0.08 (right)"], 1e-3),
-    (0.01, 1.0, 100, 1e-5, CASES["A20"]["eps at q=0.01 (wrong)"], 1e-3),
-    (0.01, 2.0, 1000, 1e-5, CASES["A21"]["exact eps delta=1e-5"], 1e-3),
-    (250 / 60000, 1.1, 480, 1e-5, CASES["A22"]["exact eps"], 1e-3),
-    (0.01, 4.0, 10_000, 1e-5, CASES["A23"]["exact T=10000"], 2e-3),
-    (0.01, 4.0, 40_000, 1e-5, CASES["A23"]["exact T=40000"], 4e-3),
-])
+@pytest.mark.parametrize(
+    "q, sigma, steps, delta, exact, tolerance",
+    [
+        (1024 / 50000, 1.54, 1464, 1e-5, CASES["A05"]["exact eps (PLD)"], 1e-3),
+        (1.0, 2.0, 1, 1e-5, CASES["A02"]["exact eps"], 1e-10),
+        (0.2, 3.0, 50, 1 / 48000, CASES["A09"]["exact eps (PLD)"], 1e-3),
+        (0.2, 1.0, 10, 1e-5, CASES["A11"]["eps T=10"], 2e-3),
+        (0.2, 1.0, 500, 1e-5, CASES["A11"]["eps T=500"], 3e-2),
+        (0.08, 1.0, 100, 1e-5, CASES["A20"]["eps at q=0.08 (right)"], 1e-3),
+        (0.01, 1.0, 100, 1e-5, CASES["A20"]["eps at q=0.01 (wrong)"], 1e-3),
+        (0.01, 2.0, 1000, 1e-5, CASES["A21"]["exact eps delta=1e-5"], 1e-3),
+        (250 / 60000, 1.1, 480, 1e-5, CASES["A22"]["exact eps"], 1e-3),
+        (0.01, 4.0, 10_000, 1e-5, CASES["A23"]["exact T=10000"], 2e-3),
+        (0.01, 4.0, 40_000, 1e-5, CASES["A23"]["exact T=40000"], 4e-3),
+    ],
+)
 def test_cases(q, sigma, steps, delta, exact, tolerance):
     lower, upper = ledger((sampled(q, sigma), steps)).epsilon_bounds(delta)
     assert lower == pytest.approx(exact, abs=tolerance) and 0 <= upper - lower <= 1e-8 * upper
@@ -89,7 +97,9 @@ def test_case_a25_limits():
     assert ledger().epsilon(1e-5) == 0.0 and ledger((sampled(0.1, 1.0), 0)).epsilon(0.0) == 0.0
     assert ledger((GaussianLoss(np.inf), 1)).epsilon(1e-5) == np.inf
     assert ledger((GaussianLoss(1.0), 1)).epsilon(0.0) == np.inf and ledger((GaussianLoss(1.0), 1)).epsilon(1.0) == 0.0
-    assert ledger((sampled(0.1, 1.0), 3)).epsilon_bounds(1.0) == (0.0, 0.0) and ledger((sampled(0.1, 1.0), 3)).epsilon(0.0) == np.inf
+    assert (
+        ledger((sampled(0.1, 1.0), 3)).epsilon_bounds(1.0) == (0.0, 0.0) and ledger((sampled(0.1, 1.0), 3)).epsilon(0.0) == np.inf
+    )
     assert ledger((LaplaceLoss(0.5), 40)).epsilon(0.0) == pytest.approx(20.0)
     for bad in (1.5, -1e-9, np.nan, "x"):
         with pytest.raises(ValueError, match="delta"):
@@ -114,7 +124,9 @@ def test_directions_are_composed_apart():
     exact = max((skew.repeat(3) + skew.swapped.repeat(3)).delta(0.5), (skew.swapped.repeat(3) + skew.repeat(3)).delta(0.5))
     assert made.delta(0.5) == pytest.approx(exact, rel=1e-12)
     both = ledger((sampled(0.01, 1.0), 1000), (GaussianLoss(0.1), 5))
-    apart = [(PoissonGaussianLoss(0.01, 1.0, d).repeat(1000) + GaussianLoss(0.1).repeat(5)).epsilon(1e-6) for d in ("remove", "add")]
+    apart = [
+        (PoissonGaussianLoss(0.01, 1.0, d).repeat(1000) + GaussianLoss(0.1).repeat(5)).epsilon(1e-6) for d in ("remove", "add")
+    ]
     assert both.epsilon(1e-6) == max(apart) == apart[0] > apart[1]
 
 

@@ -10,8 +10,10 @@ from scipy.stats import binom
 from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, IndependentSum, LaplaceLoss, PoissonGaussianLoss, independent_sum
 from dpnotes.privacy_loss._sums import ExactSum, _all_sums, _compositions, _log_multinomial
 
-ORACLES = {entry["id"]: float(entry["value"])
-           for entry in json.loads((Path(__file__).parent / "data" / "numerical_cases.json").read_text(encoding="utf-8"))["oracles"]}
+ORACLES = {
+    entry["id"]: float(entry["value"])
+    for entry in json.loads((Path(__file__).parent / "data" / "numerical_cases.json").read_text(encoding="utf-8"))["oracles"]
+}
 
 
 def response(epsilon):
@@ -29,12 +31,15 @@ def inside(bounds, truth, slack=1e-14):
     return lower <= truth * (1 + slack) and truth * (1 - slack) <= upper
 
 
-@pytest.mark.parametrize("loss, epsilon, oracle", [
-    (LaplaceLoss(1.0).repeat(2), 1.0, "laplace2_delta_eps1"),
-    (LaplaceLoss(1.0).repeat(6), 2.0, "laplace6_delta_eps2"),
-    (response(0.5).repeat(10), 2.0, "kov_k10_eps0.5_i3"),
-    (response(0.1) + response(0.2) + response(0.3) + response(0.4), 0.6, "hetero_0.1_0.2_0.3_0.4_at0.6"),
-])
+@pytest.mark.parametrize(
+    "loss, epsilon, oracle",
+    [
+        (LaplaceLoss(1.0).repeat(2), 1.0, "laplace2_delta_eps1"),
+        (LaplaceLoss(1.0).repeat(6), 2.0, "laplace6_delta_eps2"),
+        (response(0.5).repeat(10), 2.0, "kov_k10_eps0.5_i3"),
+        (response(0.1) + response(0.2) + response(0.3) + response(0.4), 0.6, "hetero_0.1_0.2_0.3_0.4_at0.6"),
+    ],
+)
 def test_delta_oracles(loss, epsilon, oracle):
     lower, upper = np.exp(loss.log_delta_bounds(epsilon))
     assert inside((lower, upper), ORACLES[oracle]) and upper - lower < 1e-9 * upper
@@ -108,7 +113,7 @@ def test_multinomial_error_bound():
 
 def test_lattice_convolution_equals_enumeration():
     x = np.arange(-4, 6)
-    p, q = np.exp(-(x - 1.0) ** 2 / 8), np.exp(-x**2 / 8)
+    p, q = np.exp(-((x - 1.0) ** 2) / 8), np.exp(-(x**2) / 8)
     pair = DiscreteLoss.from_log_masses(np.log(p / p.sum()) - np.log(q / q.sum()), np.log(p / p.sum()))
     by_lattice = _all_sums([(pair, 5)])
     once, enumerated = pair, pair
@@ -124,15 +129,20 @@ def test_lattice_convolution_equals_enumeration():
 def test_hundred_discrete_gaussians():
     """accounting.md: sigma 2, a hundred copies, at 1e-6 the lattice value 35.567536."""
     x = np.arange(-60, 62)
-    log_p, log_q = -(x - 1.0) ** 2 / 8, -(x**2) / 8.0
+    log_p, log_q = -((x - 1.0) ** 2) / 8, -(x**2) / 8.0
     total = np.log(np.sum(np.exp(log_q)))
     pair = DiscreteLoss.from_log_masses(log_p - log_q, log_p - total)
     lower, upper = pair.repeat(100).epsilon_bounds(1e-6)
     assert lower == pytest.approx(35.567536, abs=1e-6) and upper - lower < 1e-9
 
 
-SUMS = [LaplaceLoss(1.0).repeat(3), LaplaceLoss(0.3).repeat(40), LaplaceLoss(1.0) + GaussianLoss(0.5),
-        PoissonGaussianLoss(0.2, 1.0).repeat(20), PoissonGaussianLoss(0.2, 1.0, "add").repeat(20) + GaussianLoss(0.2)]
+SUMS = [
+    LaplaceLoss(1.0).repeat(3),
+    LaplaceLoss(0.3).repeat(40),
+    LaplaceLoss(1.0) + GaussianLoss(0.5),
+    PoissonGaussianLoss(0.2, 1.0).repeat(20),
+    PoissonGaussianLoss(0.2, 1.0, "add").repeat(20) + GaussianLoss(0.2),
+]
 
 
 @pytest.mark.parametrize("loss", SUMS)

@@ -136,7 +136,7 @@ def times_for(epsilon: float, delta: float, mechanism: Any, *, most: int = 10**9
     while high < most and good(high):
         low, high = high, min(4 * high, most)
     while high - low > 1:
-        middle = int(round((low * high) ** 0.5)) if low > 16 else (low + high) // 2
+        middle = round((low * high) ** 0.5) if low > 16 else (low + high) // 2
         middle = min(max(middle, low + 1), high - 1)
         low, high = (middle, high) if good(middle) else (low, middle)
     return low

@@ -183,7 +183,8 @@ class Inversion:
         """log of a bound on the integral beyond the last node."""
         line, last = self.line, self.line.y[-1]
         shells = last * np.exp2(np.arange(64.0)) if tail else np.array([last])
-        bound = self._modulus(line.c, shells, line.sharp) + smoothing**2 / 2 * (line.c * (line.c + 1) - shells**2) - line.c * epsilon
+        bound = self._modulus(line.c, shells, line.sharp) - line.c * epsilon
+        bound += smoothing**2 / 2 * (line.c * (line.c + 1) - shells**2)
         if not tail:  # 1/|z (z + 1)| < 1/y**2, and the nodes beyond are below their integral
             return float(bound[0] - np.log(np.pi * last))
         # 1/|z| < 1/y: shell by shell; a bound that has not died after 64 doublings gives nothing

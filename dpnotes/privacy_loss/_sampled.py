@@ -8,7 +8,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from dpnotes._validate import FloatArray, fail, nonnegative, probability, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss
-from dpnotes.privacy_loss._sampled_moments import Orders, cumulants, log_mixture
+from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, cumulants, log_mixture
 from dpnotes.privacy_loss._special import log1mexp
 from dpnotes.privacy_loss._transform import moments_from_delta
 
@@ -23,7 +23,8 @@ class PoissonGaussianLoss(PrivacyLoss):
     With h(x) = 1 - q + q e**(mu x - mu**2 / 2), the likelihood ratio of (1 - q) N(0, 1) + q N(mu, 1) to N(0, 1):
     "remove" is the pair (mixture, N(0, 1)), L = log h(x) with x from the mixture, at least log(1 - q);
     "add" is the pair (N(0, 1), mixture), L = -log h(x) with x from N(0, 1), at most -log(1 - q).
-    delta, tail and cdf are closed forms; moments are quadratures with a bounded error below 1e-13.
+    delta, tail and cdf are closed forms; moments are quadratures, right to about 1e-13 of M(Re t). Where one would need more
+    than 400,000 nodes (orders far beyond use), the moment is an upper bound.
 
     q = 1 and mu = 0 or q = 0 give the plain `GaussianLoss`, and mu = inf a `DiscreteLoss`, instead of this class.
 
@@ -125,7 +126,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         return log_mixture(x, self.q, self.mu) * (1 if self._remove else -1)
 
     def _at(self, c: float, y: float = 0.0, use: str = "line") -> Orders:
-        """The quadrature for real part c, fine enough for imaginary parts up to y; kept apart by use, to be no finer than needed."""
+        """The quadrature for real part c, fine enough for imaginary parts up to y; one for each use, no finer than it needs."""
         key = (c, use if y > 0 else "")
         kept = self._orders.get(key)
         if kept is None or kept.y < y:
@@ -144,13 +145,25 @@ class PoissonGaussianLoss(PrivacyLoss):
                 values[here] = -np.inf if c < 0 and not self._remove else np.inf
                 continue
             y = np.abs(np.imag(t[here]))
-            orders = self._at(float(c), float(y.max()))
-            value = orders.ready().on_line(y)[0]
+            if self._plain_power(c):
+                z = c + 1j * y
+                value = (z + 1) * np.log(self.q) + z * (z + 1) * self.mu**2 / 2
+            else:
+                orders = self._at(float(c), float(y.max()))
+                if orders.count == MOST_NODES and np.all(y == 0):
+                    value = cumulants(self.q, self.mu, self._remove, np.array([abs(c)]))[:1] if c > 0 else np.full(1, np.nan)
+                else:
+                    value = orders.ready().on_line(y)[0]
             if t.dtype.kind == "c":
                 values[here] = np.where(np.imag(t[here]) < 0, np.conj(value), value)
             else:
                 values[here] = value.real
         return values
+
+    def _plain_power(self, c: float) -> bool:
+        """Whether h**(c + 1) is (q R)**(c + 1) to all digits wherever it counts: where R is huge, at very large orders."""
+        power = c + 1
+        return self._remove and power > 1 and np.log(self.q) + self.mu * (power * self.mu - 10 - self.mu / 2) > 45 + np.log(power)
 
     def _cumulant(self, t: FloatArray) -> FloatArray:
         key = (t[0], t[-1], len(t))  # orders come from few fixed grids

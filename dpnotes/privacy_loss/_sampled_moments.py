@@ -186,7 +186,8 @@ class Orders:
             half = self.p * sine
             real, imaginary = -2 * np.sum(half * sine, axis=-1), 2 * np.sum(half * cosine, axis=-1)
             change = 2 * real + real**2 + imaginary**2
-            log_size = np.where(change > -0.9, 0.5 * np.log1p(np.maximum(change, -0.9)), np.log(np.hypot(1 + real, imaginary) + 1e-300))
+            tiny = np.log(np.hypot(1 + real, imaginary) + 1e-300)
+            log_size = np.where(change > -0.9, 0.5 * np.log1p(np.maximum(change, -0.9)), tiny)
             value[part] = log_size + 1j * np.arctan2(imaginary, 1 + real)
             rounding = np.abs(half) @ (2 * self.spread + 56 * UNIT) + np.abs(y[part]) * drift
             with np.errstate(divide="ignore", over="ignore"):
@@ -212,8 +213,7 @@ class Orders:
 
 
 def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
-    """log M(t) at many real t at once, rounded up by 1e-14, for Chernoff's bound, t > 0; where it would take too many nodes
-    a bound that may be far above."""
+    """log M(t) at many real t > 0 at once, rounded up by 1e-14, for Chernoff's bound; an easy bound where that is too long."""
     power = t + 1 if remove else -t
     with np.errstate(over="ignore"):  # h**(t + 1) <= 1 - q + q R**(t + 1) by convexity, and h**-t <= (1 - q)**-t
         bound = np.logaddexp(np.log1p(-q), np.log(q) + t * (t + 1) * mu * mu / 2) if remove else -t * np.log1p(-q)

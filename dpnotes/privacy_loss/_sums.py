@@ -94,8 +94,8 @@ def _all_sums(parts: list[tuple[DiscreteLoss, int]]) -> DiscreteLoss | None:
         mass_error += own_mass_error + 4 * UNIT
         lost += own_lost
         loss_error += own_loss_error + 4 * UNIT * float(np.max(np.abs(total[0])))
-    infinity, other = (float(0.0 - np.expm1(sum(k * np.log1p(-mass) for mass, k in masses)))
-                       for masses in ([(loss.infinity_mass, k) for loss, k in parts], [(loss._other_mass, k) for loss, k in parts]))
+    infinity = float(0.0 - np.expm1(sum(k * np.log1p(-loss.infinity_mass) for loss, k in parts)))
+    other = float(0.0 - np.expm1(sum(k * np.log1p(-loss._other_mass) for loss, k in parts)))
     made = ExactSum(*total, infinity, other)
     made.mass_error, made.loss_error = mass_error, loss_error
     with np.errstate(divide="ignore"):
@@ -104,7 +104,7 @@ def _all_sums(parts: list[tuple[DiscreteLoss, int]]) -> DiscreteLoss | None:
 
 
 def _power(loss: DiscreteLoss, copies: int) -> tuple[FloatArray, FloatArray, float, float, float] | None:
-    """Losses and log masses of `copies` copies; bounds on the relative error of the masses and on that of the losses; lost mass."""
+    """Losses, log masses, relative error of the masses, error of the losses, and lost mass, for `copies` copies."""
     atoms, largest = len(loss.losses), float(np.max(np.abs(loss.losses), initial=0.0))
     error = 4 * UNIT * copies * largest
     if isinstance(loss, ExactSum):
@@ -171,7 +171,8 @@ def _log_multinomial(n: int, counts: np.ndarray, log_p: FloatArray) -> tuple[Flo
 def _stirling_error(n: np.ndarray) -> FloatArray:
     """log n! - log(sqrt(2 pi n) (n / e)**n) for whole n >= 1; 0 stands for n = 0."""
     n = np.asarray(n, dtype=float)
-    small = gammaln(np.minimum(n, 16) + 1) - 0.5 * np.log(2 * np.pi * np.clip(n, 1, 16)) - np.minimum(n, 16) * (np.log(np.clip(n, 1, 16)) - 1)
+    low = np.clip(n, 1, 16)
+    small = gammaln(low + 1) - 0.5 * np.log(2 * np.pi * low) - low * (np.log(low) - 1)
     m = np.maximum(n, 16.0)
     large = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / m**2) / m**2) / m**2) / m**2) / m
     return np.where(n == 0, 0.0, np.where(n < 16, small, large))
@@ -361,4 +362,6 @@ class LaplaceSum(IndependentSum):
         return self._sum(coefficient, np.where(n == 0, 1.0, gammainc(np.maximum(n, 1), w / 2)))
 
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
-        return PrivacyLoss._epsilon_bounds(self, delta)
+        (part, k), = self.parts
+        exact = 0 < delta and 16 * (k + 2) * UNIT * (1 + np.exp(-part.bound)) ** k < 1e-11 * delta
+        return PrivacyLoss._epsilon_bounds(self, delta) if exact or delta == 0 else super()._epsilon_bounds(delta)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpnotes._validate import FloatArray
-from dpnotes.privacy_loss._special import UNIT, log1mexp, logsumexp
+from dpnotes.privacy_loss._special import UNIT, logsumexp
 
 FINEST = 2**19
 
