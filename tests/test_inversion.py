@@ -173,3 +173,53 @@ def test_modulus_bound_holds_and_falls():
         bound = loss._modulus(2.0, y)
         assert np.all(loss.log_mgf(2.0 + 1j * y).real <= bound + 1e-12)
         assert np.all(np.diff(bound) <= 1e-9)
+
+
+@pytest.mark.parametrize("sharp", [1e-1, 1e-3, 1e-6])
+def test_the_bracket_holds_where_the_errors_are_large(sharp, monkeypatch):
+    """With a short period and few nodes the excess and the rest are no longer negligible: the bounds must carry them."""
+    from dpnotes.privacy_loss import _inversion
+
+    monkeypatch.setattr(_inversion, "SHARPEST", sharp)
+    monkeypatch.setattr(_inversion, "COUNTS", np.arange(2.0, 400))
+    widths = []
+    for parts, exact in [([(GaussianLoss(0.5), 20)], GaussianLoss(0.5 * 20**0.5)), ([(GaussianLoss(1.0), 3)], GaussianLoss(3**0.5))]:
+        for epsilon in (1.0, 4.0, 12.0):
+            lower, upper = Inversion(parts).log_delta_bounds(epsilon)
+            assert lower <= exact.log_delta(epsilon) <= upper
+            widths.append(upper - lower)
+    assert max(widths) > sharp / 100
+    for direction in ("remove", "add"):
+        loss = PoissonGaussianLoss(256 / 60000, 1 / 1.1, direction).repeat(14062)
+        low, high = loss.epsilon_bounds(1e-5)
+        assert low <= float(TRUTHS["d_mnist"]["directions"][direction]) <= high
+
+
+@pytest.mark.parametrize("count", [2, 4, 6, 8])
+def test_the_rest_beyond_the_last_node_is_in_the_bracket(count):
+    from dpnotes.privacy_loss._inversion import Line
+
+    parts, exact, epsilon = [(GaussianLoss(0.5), 20)], GaussianLoss(0.5 * 20**0.5), 4.0
+    inversion = Inversion(parts)
+    inversion.log_delta_bounds(epsilon)
+    whole = inversion.line
+    few = Line(parts, whole.c, whole.period, count, 0.0)
+    few.t, few.k, few.sharp = whole.t, whole.k, whole.sharp
+    inversion.line = few
+    total, error, _, factor = few.value(epsilon, 0.0)
+    assert abs(total * np.exp(factor) - exact.delta(epsilon)) > 2 * error * np.exp(factor)  # there is something to bound
+    lower, upper, _ = inversion.bounds(epsilon)
+    assert lower <= exact.log_delta(epsilon) <= upper
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_what_folds_over_in_the_transform_is_in_its_bound(direction, monkeypatch):
+    from dpnotes.privacy_loss import _transform
+
+    monkeypatch.setattr(_transform, "FINEST", 1)
+    loss = PoissonGaussianLoss(0.05, 1.0, direction)
+    z = 5 + 0.6j * np.arange(33)
+    direct, direct_error = loss._on_line(z)
+    coarse, error = moments_from_delta(loss, z)
+    gap = np.abs(np.exp(coarse - direct) - 1)
+    assert np.all(gap <= error + direct_error) and gap.max() > 100 * direct_error.max()
