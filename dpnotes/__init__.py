@@ -12,8 +12,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "dpnotes.privacy_loss": ["DiscreteLoss", "GaussianLoss", "LaplaceLoss", "PrivacyLoss"],
-    "dpnotes.mechanisms": ["Gaussian", "Laplace", "RandomizedResponse", "ThresholdedCount"],
+    "dpnotes.privacy_loss": ["DiscreteGaussianLoss", "DiscreteLoss", "GaussianLoss", "LaplaceLoss", "PrivacyLoss"],
+    "dpnotes.mechanisms": [
+        "AboveThreshold", "DiscreteGaussian", "DiscreteLaplace", "ExponentialMechanism", "Gaussian", "GridLaplace", "Laplace",
+        "Mechanism", "PermuteAndFlip", "PoissonSampled", "RandomizedResponse", "Released", "ReportNoisyMax",
+        "SampledWithoutReplacement", "ShuffledRandomizedResponse", "SparseVector", "ThresholdedCount", "UnaryEncoding",
+        "bounded_sum", "clamp", "histogram_sensitivity", "mean_sensitivity", "private_histogram", "private_mean",
+        "private_quantile", "private_sum", "private_variance", "sum_sensitivity", "variance_sensitivity", "vector_sensitivity",
+    ],
     "dpnotes.data": ["load_adult"],
     "dpnotes.exercises": ["check"],
     "dpnotes.explorer": ["explore", "show"],

@@ -55,7 +55,8 @@ def table(spec: FigureSpec, parameters: dict[str, Any]) -> str:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["series", "x", "y"])
     for series, columns in spec.data(**parameters).items():
-        rows.writerows([series, repr(x), repr(y)] for x, y in zip(columns["x"], columns["y"], strict=True))
+        pairs = zip(columns["x"], columns["y"], strict=True)
+        rows.writerows([series, repr(x), repr(y)] for x, y in pairs if x == x and y == y)  # NaN is a gap in a line
     return text.getvalue()
 
 

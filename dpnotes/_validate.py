@@ -20,6 +20,14 @@ def fail(name: str, value: Any, allowed: str) -> ValueError:
     return ValueError(f"{name} = {value!r} is not allowed: {name} must be {allowed}.")
 
 
+def as_array(name: str, value: Any, allowed: str) -> np.ndarray:
+    """The value as an array of whatever kind; rows of different lengths are not one."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise fail(name, value, allowed) from None
+
+
 def real(name: str, value: ArrayLike, allowed: str = "a real number or an array of real numbers") -> FloatArray:
     """Numbers only: no NaN, no booleans, no text, no complex values. Infinity passes."""
     try:

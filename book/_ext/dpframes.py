@@ -11,6 +11,7 @@ import copy
 import functools
 import hashlib
 import html
+import inspect
 import itertools
 import json
 import os
@@ -25,8 +26,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 from docutils import nodes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -38,10 +39,9 @@ import dpnotes
 from dpnotes import figures
 from dpnotes.__main__ import command, export
 from dpnotes.explorer import placeholder
-from dpnotes.figures import _style
 
 logger = logging.getLogger(__name__)
-DPI = 225  # twice the 720 CSS pixels at which a figure of 6.4 inches is shown
+DPI = 200  # twice the 640 CSS pixels at which a figure of 6.4 inches is shown
 COLORS = 64
 FIGURE = re.compile(r"""<figure class="dp-figure[^"]*"[^>]*? data-dp-spec='([^']*)'[^>]*>.*?</figure>""", re.S)
 REFERENCE = re.compile(r"""<a class="dp-ref[^"]*"[^>]*? data-dp-ref="([^"]*)"[^>]*>.*?</a>""", re.S)
@@ -83,10 +83,11 @@ class Shown:
 
 
 def sources_hash() -> str:
-    """A change of the package, of this file or of what draws makes every picture new."""
-    digest = hashlib.sha256(f"{matplotlib.__version__} {version('numpy')} {version('scipy')} {version('pillow')}".encode())
+    """A change of the package or of the way its frames are drawn makes every picture new."""
+    drawing = [version(name) for name in ("matplotlib", "numpy", "scipy", "pillow")]
+    digest = hashlib.sha256(f"{drawing} {DPI} {COLORS} {inspect.getsource(draw_frame)}".encode())
     package = Path(dpnotes.__file__).parent
-    for path in [*sorted(package.rglob("*.py")), *sorted((package / "data").glob("*")), Path(__file__)]:
+    for path in [*sorted(package.rglob("*.py")), *sorted((package / "data").glob("*.npz"))]:
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -105,10 +106,11 @@ def draw_frame(job: tuple[str, dict[str, Any], Path]) -> str | None:
     name, parameters, target = job
     try:
         figure, readout = figures.get(name).draw_with_readout(**parameters)
-        buffer = BytesIO()
-        _style.save(figure, buffer, "png", dpi=DPI)
-        picture, small = Image.open(buffer).convert("RGB"), BytesIO()
-        picture.quantize(COLORS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+        figure.set_dpi(DPI)
+        canvas, small = FigureCanvasAgg(figure), BytesIO()
+        canvas.draw()
+        picture = Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba(), "raw", "RGBA", 0, 1).convert("RGB")
+        picture.quantize(COLORS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
         write_atomically(target.with_suffix(".txt"), readout.encode())
         write_atomically(target.with_suffix(".png"), small.getvalue())
     except Exception as error:
@@ -163,14 +165,20 @@ def figure_html(shown: Shown, store: Path, site: str, identifier: str, number: s
         data = f'<script type="application/json" class="dp-frames">{safe}</script>'
     attribute = json.dumps(shown.description, sort_keys=True).replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;")
     label = f'<span class="dp-number">Figure {number}.</span> ' if number else ""
-    loading = "" if shown.moving else ' loading="lazy"'
+    loading = ' loading="lazy"' if shown.kind == "gallery" else ""  # elsewhere paper must not wait for pictures
+    name = f'<p class="dp-name"><code>{spec.name}</code> ({_e(_origin(spec.source))})</p>' if shown.kind == "gallery" else ""
     return (
-        f"<figure class=\"dp-figure dp-{shown.kind}\" id=\"{identifier}\" data-dp-spec='{attribute}'>{sliders}"
+        f"<figure class=\"dp-figure dp-{shown.kind}\" id=\"{identifier}\" data-dp-spec='{attribute}'>{name}{sliders}"
         f'<img class="dp-picture dark-light" src="{base}{shown.default}.png" alt="{html.escape(spec.alt)}" '
         f'width="{width}" height="{height}"{loading}>'
         f'<p class="dp-readout"{" aria-live=polite" if shown.moving else ""}>{_e(readout)}</p>'
         f"<figcaption>{label}{_e(spec.caption)}</figcaption>{_uses_html(shown, site)}{data}</figure>"
     )
+
+
+def _origin(source: str) -> str:
+    """A source figure by its id, or what else the register says about where a figure comes from."""
+    return f"source figure {source}" if re.fullmatch(r"F\d+\.\d+", source) else source
 
 
 def _e(text: str) -> str:
@@ -193,7 +201,8 @@ def _uses_html(shown: Shown, site: str) -> str:
     links = " ".join(f'<a href="{site}{shown.taken}.{suffix}" download>{text}</a>'
                      for suffix, text in (("pdf", "PDF"), ("svg", "SVG"), ("csv", "data (CSV)")))
     line = command(shown.spec, f"{name}.pdf", shown.given)
-    return f'<details class="dp-uses"><summary>Use this figure</summary><p>{links}</p><p><code>{_e(line)}</code></p></details>'
+    return (f'<details class="dp-uses"><summary>Use this figure</summary><p>{links}</p><p><code>{_e(line)}</code></p>'
+            f"<p>In words: {_e(shown.spec.alt)}</p></details>")
 
 
 def chapter_of(page: str) -> int | None:
@@ -230,7 +239,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         filled = iter([figure_html(s, store, f"{up}_figures/", identifier, number) for s, identifier, number in plans[path]])
         new = FIGURE.sub(lambda _, filled=filled: next(filled), text)
         new = REFERENCE.sub(functools.partial(_resolve, places=places, up=up, page=path), new)
-        new = new.replace('<div role="list" class="citation-list">', '<div class="citation-list">')  # its entries are no listitems
+        # The entries of this list are not listitems, so it may not say that it is a list.
+        new = new.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
         if new != text:
             write_atomically(path, new.encode())
     _copy(shown, store, site / "_figures")

@@ -114,7 +114,7 @@ def loss_laws(ax, epsilon=LN3):
     ax.axvline(epsilon, color=GREY, linewidth=0.8)
     ax.axvline(-epsilon, color=GREY, linewidth=0.8)
     ax.set(xlabel=_("loss l (nats)"), ylabel=_("P[L ≤ l]"), xlim=(x[0], x[-1]), ylim=(-0.02, 1.02))
-    ax.legend(loc="lower right")
+    ax.legend(loc="upper left")
     return _("Mean losses: randomized response {response:.4f}, Laplace {laplace:.4f}, Gaussian {gaussian:.4f}; the Gaussian one exceeds ε "
              "with probability {over:.4f}.").format(response=response.mean(), laplace=laplace.mean(), gaussian=gaussian.mean(),
                                                     over=gaussian.tail(epsilon))

@@ -1,4 +1,4 @@
-"""Randomized response: privacy that each person applies before answering."""
+"""Randomized response and unary encoding: privacy that each person applies before answering."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, count, fail, finite, generator, plain, positive, scalar
+from dpnotes._validate import FloatArray, as_array, count, fail, finite, generator, plain, positive, probability, scalar
+from dpnotes.mechanisms._additive import open_probability
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism
 from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
 
@@ -37,6 +38,26 @@ class RandomizedResponse(Mechanism):
         self.k = count("k", k, 2)
         if self.k > 2**62:  # so that the sum of two answers is still a 64-bit integer
             raise fail("k", k, "at most 2**62")
+        if self.k == 2:
+            self.kinds = Mechanism.kinds | {"mu": "exact"}
+
+    @classmethod
+    def for_truth(cls, truth: float, k: int = 2) -> RandomizedResponse:
+        """The mechanism that tells the truth with that probability, from 1 / k (answers say nothing, epsilon 0) to below 1.
+
+        >>> round(RandomizedResponse.for_truth(0.75).epsilon, 12)
+        1.098612288668
+        """
+        truth, found = scalar("truth", probability("truth", truth)), cls(1.0, k)
+        if not 1 / found.k <= truth < 1:
+            raise fail("truth", truth, f"at least 1/{found.k} and below 1")
+        found.epsilon = max(float(np.log(truth * (found.k - 1)) - np.log1p(-truth)), 0.0)
+        return found
+
+    @property
+    def rho(self) -> float:
+        """epsilon * tanh(epsilon / 2) for two answers, exact; by interval bounds for more, at most 1e-8 too large."""
+        return float(self.epsilon * np.tanh(self.epsilon / 2)) if self.k == 2 else super().rho
 
     @property
     def truth(self) -> float:
@@ -70,11 +91,15 @@ class RandomizedResponse(Mechanism):
     def estimate_counts(self, responses: ArrayLike) -> FloatArray:
         """Unbiased estimates of how many people truly hold each answer, shape (k,). They may be negative; they add up to n.
 
-        The expected number of reports of an answer is lie * n + (truth - lie) * count; this solves for the count.
+        The expected number of reports of an answer is lie * n + (truth - lie) * count; this solves for the count, with
+        lie written as (1 - (truth - lie)) / k, so that a small epsilon costs no digits.
         """
         responses = self._answers("responses", responses)
+        if self.epsilon == 0:
+            raise ValueError("truth = 1/k: the responses do not depend on the answers, and no estimate can be made from them.")
         reported = np.bincount(responses.ravel(), minlength=self.k)
-        return (reported - self.lie * responses.size) / self._lead
+        share = responses.size / self.k
+        return share + (reported - share) / self._lead
 
     def estimate_standard_errors(self, counts: ArrayLike) -> FloatArray:
         """Standard deviations of `estimate_counts` when the true counts are `counts`, shape (k,). Exact."""
@@ -84,11 +109,102 @@ class RandomizedResponse(Mechanism):
         variance = counts * self.truth * (1 - self.truth) + (counts.sum() - counts) * self.lie * (1 - self.lie)
         return np.sqrt(variance) / self._lead
 
+    def error(self, n: int, confidence: float = 0.95) -> float:
+        """A half-width for the estimated share of any one answer among n people (`estimate_counts` / n), see `share_error`."""
+        return share_error(self.lie + self._lead, self.lie, n, confidence)
+
     def _answers(self, name: str, value: ArrayLike) -> np.ndarray:
-        array = np.asarray(value)
-        if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= self.k)):
-            raise fail(name, value, f"whole numbers from 0 to {self.k - 1}")
-        return array.astype(np.int64)
+        allowed = f"whole numbers from 0 to {self.k - 1}"
+        answers = as_array(name, value, allowed)
+        if answers.dtype.kind not in "iu" or (answers.size and (answers.min() < 0 or answers.max() >= self.k)):
+            raise fail(name, value, allowed)
+        return answers.astype(np.int64)
 
     def __repr__(self) -> str:
         return f"RandomizedResponse(epsilon={self.epsilon:.6g}, k={self.k})"
+
+
+class UnaryEncoding(Mechanism):
+    """Each person reports one bit per possible answer: the true one's is 1, the others' 0, and every bit is randomized. Exact.
+
+    Optimized: the true bit survives with probability p = 1/2, the others turn to 1 with q = 1 / (e**epsilon + 1). For many
+    possible answers its estimates vary less than those of `RandomizedResponse`. Symmetric, as in basic RAPPOR: every bit is
+    kept with probability 1 / (1 + e**(-epsilon / 2)). The neighbors replace one person's answer.
+
+    Parameters
+    ----------
+    epsilon : the local pure-DP parameter, positive.
+    k : the number of possible answers, at least 2; answers are the whole numbers from 0 to k - 1.
+    symmetric : the symmetric variant.
+
+    References
+    ----------
+    Wang, Blocki, Li and Jha (2017), Locally Differentially Private Protocols for Frequency Estimation; Erlingsson, Pihur and
+    Korolova (2014), RAPPOR.
+
+    >>> mechanism = UnaryEncoding(np.log(3), k=4)
+    >>> round(mechanism.p, 12), round(mechanism.q, 12)
+    (0.5, 0.25)
+    """
+
+    neighbors = NEIGHBORS[1]
+
+    def __init__(self, epsilon: float, k: int, *, symmetric: bool = False) -> None:
+        self.epsilon, self.k, self.symmetric = scalar("epsilon", positive("epsilon", epsilon)), count("k", k, 2), bool(symmetric)
+        keep = float(1 / (1 + np.exp(-self.epsilon / 2)))
+        self.p = keep if symmetric else 0.5
+        self.q = float(np.exp(-np.logaddexp(0.0, self.epsilon / 2 if symmetric else self.epsilon)))
+
+    def privacy_losses(self) -> dict[str, PrivacyLoss]:
+        """One entry, the same in both directions. Only the bits of the two answers differ: +epsilon for 1 and 0, -epsilon for
+        0 and 1, and 0 when they agree.
+        """
+        log_p, log_q = np.log(self.p), np.log(self.q)
+        up, agree = log_p + np.log1p(-self.q), np.logaddexp(log_p + log_q, np.log1p(-self.p) + np.log1p(-self.q))
+        return {"either": DiscreteLoss.from_log_masses([self.epsilon, -self.epsilon, 0.0], [up, up - self.epsilon, agree])}
+
+    def release(self, answers: ArrayLike, *, rng: np.random.Generator | None = None) -> np.ndarray:
+        """The randomized bits, boolean, of the shape of the answers and one more axis of length k."""
+        answers, rng = self._answers("answers", answers), generator(rng)
+        true_bit = answers[..., None] == np.arange(self.k)
+        return rng.random(true_bit.shape) < np.where(true_bit, self.p, self.q)
+
+    def estimate_counts(self, bits: ArrayLike) -> FloatArray:
+        """Unbiased estimates of how many people truly hold each answer, shape (k,); they may be negative."""
+        bits = np.asarray(bits)
+        if bits.dtype != bool or bits.ndim < 1 or bits.shape[-1] != self.k:
+            raise fail("bits", bits, f"an array of booleans whose last axis has length {self.k}")
+        bits = bits.reshape(-1, self.k)
+        return (bits.sum(axis=0) - bits.shape[0] * self.q) / (self.p - self.q)
+
+    def estimate_standard_errors(self, counts: ArrayLike) -> FloatArray:
+        """Standard deviations of `estimate_counts` when the true counts are `counts`, shape (k,). Exact."""
+        counts = finite("counts", counts)
+        if counts.shape != (self.k,) or np.any(counts < 0):
+            raise fail("counts", counts, f"{self.k} nonnegative numbers")
+        variance = counts * self.p * (1 - self.p) + (counts.sum() - counts) * self.q * (1 - self.q)
+        return np.sqrt(variance) / (self.p - self.q)
+
+    def error(self, n: int, confidence: float = 0.95) -> float:
+        """A half-width for the estimated share of any one answer among n people (`estimate_counts` / n), see `share_error`."""
+        return share_error(self.p, self.q, n, confidence)
+
+    _answers = RandomizedResponse._answers
+
+    def __repr__(self) -> str:
+        symmetric = ", symmetric=True" if self.symmetric else ""
+        return f"UnaryEncoding(epsilon={self.epsilon:.6g}, k={self.k}{symmetric})"
+
+
+def share_error(p: float, q: float, n: int, confidence: float) -> float:
+    """How far an estimated share is off: at most w with that probability, whatever the true answers. An upper bound.
+
+    The count of reports is a sum of n independent bits that are 1 with probability p for those who hold the answer and q for
+    the others; the smaller of Hoeffding's and Bernstein's bounds on its deviation, divided by n (p - q).
+    """
+    n, miss = count("n", n, 1), 1 - open_probability("confidence", confidence)
+    if p == q:
+        return np.inf
+    log_odds, variance = np.log(2 / miss), max(p * (1 - p), q * (1 - q))
+    hoeffding, bernstein = np.sqrt(n * log_odds / 2), log_odds / 3 + np.sqrt((log_odds / 3) ** 2 + 2 * log_odds * n * variance)
+    return float(min(hoeffding, bernstein) / (n * (p - q)))

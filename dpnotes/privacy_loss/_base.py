@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, at_least, count, fail, generator, plain, probability, real
+from dpnotes._validate import FloatArray, as_array, at_least, count, fail, generator, plain, probability, real
 
 _LARGEST_ORDER = 1e100  # t**2 is still a float
+_far_out = np.errstate(over="ignore")  # beyond the range of floats a loss is as good as infinite
 
 
 class PrivacyLoss(ABC):
@@ -98,10 +99,12 @@ class PrivacyLoss(ABC):
         """
         return plain(np.exp(self.log_delta(epsilon)))
 
+    @_far_out
     def log_delta(self, epsilon: ArrayLike) -> Any:
         """The natural logarithm of `delta`, right where delta itself would underflow; -inf where delta is 0."""
         return plain(np.minimum(self._log_delta(real("epsilon", epsilon)), 0.0))
 
+    @_far_out
     def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the exact log_delta: here the rounding error of the closed form, 1e-13 of its size."""
         value = np.asarray(self.log_delta(epsilon))
@@ -116,16 +119,19 @@ class PrivacyLoss(ABC):
         """
         return self.epsilon_bounds(delta)[1]
 
+    @_far_out
     def epsilon_bounds(self, delta: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the exact epsilon(delta)."""
         delta = probability("delta", delta)
         pairs = np.array([self._epsilon_bounds(float(d)) for d in delta.flat]).reshape(*delta.shape, 2)
         return plain(pairs[..., 0]), plain(pairs[..., 1])
 
+    @_far_out
     def tail(self, epsilon: ArrayLike) -> Any:
         """P[L > epsilon], the delta of probabilistic DP: the width of the bad events, never below `delta`."""
         return plain(np.exp(np.minimum(self._log_tail(real("epsilon", epsilon)), 0.0)))
 
+    @_far_out
     def cdf(self, loss: ArrayLike) -> Any:
         """P[L <= loss]; 1 - infinity_mass in the limit."""
         return plain(self._cdf(real("loss", loss)))
@@ -134,18 +140,20 @@ class PrivacyLoss(ABC):
         """The smallest loss l with P[L <= l] >= u; inf inside the mass of distinguishing events."""
         return plain(self._quantile(probability("u", u)))
 
+    @_far_out
     def log_mgf(self, t: ArrayLike) -> Any:
         """log E[e**(t L)], for real or complex t of size up to 1e100; inf where the moment is infinite.
 
         t = alpha - 1 is the order's reading. The imaginary part is determined up to multiples of 2 pi.
         """
-        array = np.asarray(t)
-        array = array.astype(complex) if array.dtype.kind == "c" else real("t", t)
-        if not np.all(np.maximum(np.abs(array.real), np.abs(array.imag)) <= _LARGEST_ORDER):
-            raise fail("t", t, "a real or complex number of size up to 1e100")
-        with np.errstate(over="ignore"):
-            return plain(self._log_mgf(array))
+        allowed = "a real or complex number of size up to 1e100, or an array of them"
+        order = as_array("t", t, allowed)
+        order = order.astype(complex) if order.dtype.kind == "c" else real("t", t, allowed)
+        if not np.all(np.maximum(np.abs(order.real), np.abs(order.imag)) <= _LARGEST_ORDER):
+            raise fail("t", t, allowed)
+        return plain(self._log_mgf(order))
 
+    @_far_out
     def renyi(self, alpha: ArrayLike) -> Any:
         """The Rényi divergence D_alpha(P || Q) = log E[e**((alpha - 1) L)] / (alpha - 1), for alpha > 0. Exact.
 
@@ -157,8 +165,7 @@ class PrivacyLoss(ABC):
         values = np.empty(alpha.shape)
         middle = (alpha <= _LARGEST_ORDER) & (alpha != 1)
         t = alpha[middle] - 1
-        with np.errstate(over="ignore"):
-            values[middle] = np.minimum(self._log_mgf(t) / t, self.maximum)
+        values[middle] = np.minimum(self._log_mgf(t) / t, self.maximum)
         values[alpha == 1] = self.mean()
         values[alpha > _LARGEST_ORDER] = self.maximum
         return plain(values)

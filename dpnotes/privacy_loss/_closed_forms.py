@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
@@ -55,7 +57,7 @@ class GaussianLoss(PrivacyLoss):
         if self._degenerate or not 0 < delta < 1:
             return super()._epsilon_bounds(delta)
         target, at_zero = np.log(delta), self._log_delta(np.zeros(()))
-        if at_zero + 4e-15 * (10 - at_zero) <= target:
+        if at_zero <= target - 4e-15 * (10 - target):
             return 0.0, 0.0
         if self.mu > 1e8:  # delta is the tail but for e**epsilon Phi(-b), which moves epsilon by less than 2: nothing here
             epsilon = self.mu**2 / 2 - self.mu * ndtri_exp(target)
@@ -138,7 +140,7 @@ class LaplaceLoss(PrivacyLoss):
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         if self.infinity_mass:
             return super()._epsilon_bounds(delta)
-        epsilon = self.bound + 2 * np.log1p(-delta) if delta < 1 else -np.inf
+        epsilon = self.bound + 2 * float(np.log1p(-delta)) if delta < 1 else -np.inf
         slack = 4e-15 * self.bound if 0 < delta < 1 else 0.0
         return max(0.0, epsilon - slack), max(0.0, min(self.bound, epsilon + slack))
 
@@ -167,13 +169,14 @@ class LaplaceLoss(PrivacyLoss):
 
     def _moment(self, t: np.ndarray) -> tuple[np.ndarray, FloatArray]:
         """log E[e**(tL)] and a bound on the relative rounding error of the moment."""
-        epsilon, s = self.bound, np.where(np.real(t) >= -0.5, t + 0.5, -t - 0.5)  # symmetric about t = -1/2
+        epsilon, v = self.bound, np.where(np.real(t) >= -0.5, t, -1 - t)  # symmetric about t = -1/2
+        s = v + 0.5
         decay, at_middle = np.exp(-2 * s * epsilon), s == 0
         ramp = np.where(at_middle, epsilon, -np.expm1(-2 * s * epsilon) / np.where(at_middle, 1.0, 2 * s))
         far = (s - 0.5) * epsilon - np.log(2) + np.log(1 + decay + ramp)
         # Near t = 0 and for small epsilon the moment is 1 + something tiny: compute the something.
-        close = (np.abs((s - 0.5) * epsilon) < 0.5) & (np.abs(s) > 0.01)
-        v = np.where(close, s - 0.5, 0.0)
+        close = (np.abs(v * epsilon) < 0.5) & (np.abs(s) > 0.01)
+        v = np.where(close, v, 0.0)
         up, down = (v + 1) * exp_minus_line(v * epsilon) / (2 * v + 1), v * exp_minus_line(-(v + 1) * epsilon) / (2 * v + 1)
         value = np.where(close, np.log1p(up + down), far)
         with np.errstate(divide="ignore", over="ignore"):
@@ -203,6 +206,14 @@ class LaplaceLoss(PrivacyLoss):
     @property
     def swapped(self) -> LaplaceLoss:
         return self
+
+
+def _log_ratio(p: FloatArray, q: FloatArray) -> FloatArray:
+    """log(p / q) of positive numbers to a few units in the last place, for nearly equal and for extreme ones too."""
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        ratio = p / q
+        close, extreme = np.abs(ratio - 1) < 0.5, (ratio < 1e-290) | (ratio > 1e290)
+        return np.where(close, np.log1p((p - q) / q), np.where(extreme, np.log(p) - np.log(q), np.log(ratio)))
 
 
 class DiscreteLoss(PrivacyLoss):
@@ -235,11 +246,7 @@ class DiscreteLoss(PrivacyLoss):
         if p.shape != q.shape:
             raise fail("q", q, f"of the same length as p ({p.size})")
         both = (p > 0) & (q > 0)
-        p_both, q_both = p[both], q[both]
-        # The difference of two close numbers is exact, that of their logarithms is not.
-        close = np.abs(p_both - q_both) < q_both / 2
-        losses = np.where(close, np.log1p(np.where(close, p_both - q_both, 0.0) / q_both), np.log(p_both) - np.log(q_both))
-        return cls(losses, np.log(p[both]), p[q == 0].sum(), q[p == 0].sum())
+        return cls(_log_ratio(p[both], q[both]), np.log(p[both]), p[q == 0].sum(), q[p == 0].sum())
 
     @classmethod
     def from_log_masses(cls, losses: ArrayLike, log_masses: ArrayLike, infinity_mass: float = 0.0,
@@ -262,31 +269,34 @@ class DiscreteLoss(PrivacyLoss):
             infinite = np.broadcast_to(np.log(self.infinity_mass), (*epsilon.shape, 1))
         return logsumexp(np.concatenate([self.log_masses + log1mexp(gap), infinite], axis=-1))
 
+    def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
+        """(lower, upper) around the exact log_delta; close to a loss, delta feels the rounding of that loss."""
+        epsilon = real("epsilon", epsilon)
+        shift = np.where(np.isfinite(epsilon), 4e-16 * np.abs(epsilon), 0.0)
+        with np.errstate(over="ignore"):
+            below, above = epsilon - shift, epsilon + shift
+        return super().log_delta_bounds(above)[0], super().log_delta_bounds(below)[1]
+
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
-        corners = self.losses[self.losses > 0]
+        above = self.losses > 0
+        l, log_p = self.losses[above], self.log_masses[above]
         if delta < self.infinity_mass:
             return np.inf, np.inf
-        if delta == 1 or not len(corners):
+        if delta == 1 or not len(l):
             return 0.0, 0.0
         if delta == self.infinity_mass:
-            return float(corners[-1]), float(corners[-1])
-        # Between two losses delta(epsilon) = infinity_mass + D - (e**epsilon - 1) B: B is the Q-mass of the losses above, D
-        # what their P-mass exceeds it by. Solve there.
-        first, last = 0, len(corners) - 1  # delta falls: bisect for the first corner at which it is small enough
-        while first < last:
-            middle = (first + last) // 2
-            first, last = (first, middle) if self._log_delta(corners[middle]) <= np.log(delta) else (middle + 1, last)
-        above = self.losses >= corners[last]
-        excess = float(np.sum(self._masses[above] * -np.expm1(-self.losses[above])))
+            return float(l[-1]), float(l[-1])
+        # For every i, delta(epsilon) is at least infinity_mass + D - (e**epsilon - 1) B, with B the Q-mass of the losses from
+        # l[i] up and D what their P-mass exceeds it by, and for the right i it is that. So the largest of the roots is meant.
+        gains = np.exp(log_p) * -np.expm1(-l)
+        excess, log_b = np.cumsum(gains[::-1])[::-1], np.logaddexp.accumulate((log_p - l)[::-1])[::-1]
+        rounding = 3e-16 * (np.cumsum((gains * (10 + len(l) - log_p))[::-1])[::-1] + self.infinity_mass)  # of excess
         missing = delta - self.infinity_mass
-        log_b = logsumexp((self.log_masses - self.losses)[above])
-        rounding = 4e-16 * (10 + np.max(np.abs(self.log_masses[above]))) * (excess + self.infinity_mass)
-        if excess + rounding <= missing:
-            return 0.0, 0.0
         with np.errstate(divide="ignore"):
-            epsilon = np.logaddexp(0.0, np.log(max(excess - missing, 0.0)) - log_b)
-            slack = np.exp(np.log(rounding) - log_b - epsilon) + 1e-15 * epsilon
-        return float(max(0.0, epsilon - slack)), float(min(epsilon + slack, corners[-1]))
+            low, high = (np.logaddexp(0.0, np.log(np.maximum(excess - missing + error, 0.0)) - log_b)
+                         for error in (-rounding, rounding))
+        slack = 3e-16 * (10 + len(l) + np.abs(log_b)) * -np.expm1(-high) + 4e-16 * high
+        return max(0.0, float(np.max(low - slack))), float(np.max(np.minimum(high + slack, l)))
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
@@ -299,7 +309,7 @@ class DiscreteLoss(PrivacyLoss):
 
     def _quantile(self, u: FloatArray) -> FloatArray:
         place = np.searchsorted(self._cumulative, u, side="left")
-        return np.concatenate([self.losses, [self.maximum]])[place]
+        return np.where(u == 1, self.maximum, np.concatenate([self.losses, [self.maximum]])[place])
 
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
         t = np.asarray(t)

@@ -38,7 +38,7 @@ class PoissonGaussianLoss(PrivacyLoss):
     ----------
     Balle, Barthe and Gaboardi (2018), advanced joint convexity: delta = q delta_G(log(1 + (e**epsilon - 1) / q)).
 
-    >>> round(PoissonGaussianLoss(0.1, 1.0, "remove").delta(1.0), 16)
+    >>> round(PoissonGaussianLoss(0.1, 1.0, "remove").delta(1.0), 15)
     0.000207121486021
     """
 

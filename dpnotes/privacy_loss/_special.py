@@ -65,7 +65,7 @@ def log_gaussian_hockey_stick(epsilon, mu):
     """
     epsilon, mu = np.broadcast_arrays(np.asarray(epsilon, dtype=float), np.asarray(mu, dtype=float))
     a, first, second = gaussian_terms(epsilon, mu)
-    fall_a = np.maximum(a, -1.0)[..., None]
+    fall_a = np.clip(a, -1.0, 1e200)[..., None]
     nodes, weights = _legendre()
     reach = np.minimum(10.0, 42.0 / np.maximum(fall_a, 0.1))
     t = reach * nodes
