@@ -10,7 +10,7 @@ list of parts, an epsilon, and log delta at that epsilon with the route that gav
   results agree to 1e-12. The formula is the package's, the line, steps, stopping rules and arithmetic are not.
 """
 
-# ruff: noqa: B023, E731, E501
+# ruff: noqa: B023, E731
 from __future__ import annotations
 
 import itertools

@@ -35,6 +35,7 @@ from dpnotes.privacy_loss._transform import log_chernoff
 SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
 MODEST = 1e-8  # and of the integral that is left out, where so much takes more than 4096 nodes
 LARGEST_SMOOTHING = 0.5
+MOST_TERMS = 2.0**22
 ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
 COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
 
@@ -96,6 +97,9 @@ class Inversion:
         self.t = ORDERS
         self.k = self.cumulant(self.t)
         self.line: Line | None = None
+        # A sum over many atoms at very many nodes would take minutes: fewer nodes then, and a wider bracket.
+        atoms = sum(len(getattr(loss, "losses", ())) for loss, _ in parts)
+        self.counts = COUNTS[max(MOST_TERMS / max(atoms, 1), 512) >= COUNTS]
 
     def cumulant(self, t: FloatArray) -> FloatArray:
         """log M(t), rounded up."""
@@ -149,31 +153,32 @@ class Inversion:
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
         """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
         c, period = self._choose(epsilon, log_value, t, k)
+        counts = self.counts
         logs: dict[tuple[int, bool], float] = {}
 
         def excess(place: int, share: float, sharp: bool) -> float:
-            """log of the integral beyond COUNTS[place] nodes over this share of the value."""
+            """log of the integral beyond counts[place] nodes over this share of the value."""
             if (place, sharp) not in logs:
-                y = np.array([COUNTS[place] * (2 * np.pi / period)])
+                y = np.array([counts[place] * (2 * np.pi / period)])
                 logs[place, sharp] = float((self._modulus(c, y, sharp) - np.log(np.pi * y))[0]) - c * epsilon - log_value
             return logs[place, sharp] - np.log(share)
 
         def enough(share: float, sharp: bool) -> int:
-            first, last = 0, len(COUNTS) - 1  # the bound falls in y: bisect
+            first, last = 0, len(counts) - 1  # the bound falls in y: bisect
             while first < last:
                 middle = (first + last) // 2
                 first, last = (first, middle) if excess(middle, share, sharp) <= 0 else (middle + 1, last)
             return last
 
-        left = excess(len(COUNTS) - 1, SHARPEST, False)
+        left = excess(len(counts) - 1, SHARPEST, False)
         sharp = False
         if left <= np.log(1e4):  # |M| falls
             place = enough(SHARPEST, False)
-            if COUNTS[place] > 100:
+            if counts[place] > 100:
                 place, sharp = enough(SHARPEST, True), True
-            count, smoothing = int(COUNTS[place if COUNTS[place] <= 2**12 else enough(MODEST, sharp)]), 0.0
+            count, smoothing = int(counts[place if counts[place] <= 2**12 else enough(MODEST, sharp)]), 0.0
         else:  # add the least Gaussian that makes the last count enough
-            count = int(COUNTS[-1])
+            count = int(counts[-1])
             smoothing = min(float(np.sqrt(2 * left) / (count * 2 * np.pi / period)), LARGEST_SMOOTHING)
         self.line = Line(self.parts, c, period, count, smoothing)
         self.line.t, self.line.k, self.line.sharp = t, k, sharp

@@ -363,5 +363,5 @@ class LaplaceSum(IndependentSum):
 
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         (part, k), = self.parts
-        exact = 0 < delta and 16 * (k + 2) * UNIT * (1 + np.exp(-part.bound)) ** k < 1e-11 * delta
+        exact = delta > 0 and 16 * (k + 2) * UNIT * (1 + np.exp(-part.bound)) ** k < 1e-11 * delta
         return PrivacyLoss._epsilon_bounds(self, delta) if exact or delta == 0 else super()._epsilon_bounds(delta)
