@@ -143,7 +143,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
         waves = np.sin(np.pi * k * np.remainder(x, 1.0)[..., None]) ** 2
         return gaussian + np.log1p(-4 * (waves @ weights) / (1 + 2 * weights.sum()))
 
-    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+    def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         """log M(z) at complex z and a bound on the relative error of each M(z)."""
         if self.sigma < 10:  # the sum itself, around the whole number where its terms are largest
             y = np.round(z.real * self.shift)[..., None] + np.arange(-int(10 * self.sigma) - 2, int(10 * self.sigma) + 3)
