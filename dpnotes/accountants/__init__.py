@@ -1,0 +1,1 @@
+"""Ledgers: each reads one history of mechanisms by one theory of composition."""
