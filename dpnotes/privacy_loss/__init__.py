@@ -2,5 +2,6 @@
 
 from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
+from dpnotes.privacy_loss._sums import IndependentSum, independent_sum
 
-__all__ = ["DiscreteLoss", "GaussianLoss", "LaplaceLoss", "PrivacyLoss"]
+__all__ = ["DiscreteLoss", "GaussianLoss", "IndependentSum", "LaplaceLoss", "PrivacyLoss", "independent_sum"]

@@ -58,6 +58,29 @@ class PrivacyLoss(ABC):
     def swapped(self) -> PrivacyLoss:
         """The loss of the pair read the other way, (Q, P): the law of -L under Q."""
 
+    # What sums of losses ask of their parts (`_inversion`); about the finite part of the loss where it can be infinite.
+    def _cumulant(self, t: FloatArray) -> FloatArray:
+        """log E[e**(t L); L finite] for real t > 0, right to about 1e-14 of its size."""
+        return self._log_mgf(t)
+
+    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+        """log M(z) at the complex z, all with the same real part, and a bound on the relative error of each M(z)."""
+        raise NotImplementedError(f"{type(self).__name__} has no error bound for its complex moments, so no certified sums")
+
+    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+        """A bound on log|M(c + iv)| that holds for all v >= y. Where nothing better is known, log M(c)."""
+        return np.full(y.shape, self._cumulant(np.array([c]))[0])
+
+    def _key(self) -> tuple:
+        """What makes two losses of one kind equal: equal parts of a sum are merged."""
+        return (id(self),)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()))
+
     # Readings.
     def delta(self, epsilon: ArrayLike) -> Any:
         """The smallest delta with P(S) <= e**epsilon Q(S) + delta for every set S: E[max(0, 1 - e**(epsilon - L))].

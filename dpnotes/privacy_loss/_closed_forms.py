@@ -8,7 +8,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from dpnotes._validate import FloatArray, distribution, fail, nonnegative, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
-from dpnotes.privacy_loss._special import exp_minus_line, log1mexp, log_gaussian_hockey_stick, logsumexp
+from dpnotes.privacy_loss._special import UNIT, exp_minus_line, log1mexp, log_gaussian_hockey_stick, logsumexp
 
 
 class GaussianLoss(PrivacyLoss):
@@ -89,6 +89,16 @@ class GaussianLoss(PrivacyLoss):
     def mean(self) -> float:
         return self.mu**2 / 2
 
+    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+        value = self._log_mgf(z)
+        return value, 5 * UNIT * np.abs(z) * np.abs(z + 1) * self.mu**2 / 2
+
+    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+        return (c * (c + 1) - y * y) * self.mu**2 / 2
+
+    def _key(self) -> tuple:
+        return (self.mu,)
+
     @property
     def swapped(self) -> GaussianLoss:
         return self
@@ -148,6 +158,10 @@ class LaplaceLoss(PrivacyLoss):
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
         if self.infinity_mass:
             return np.where(t == 0, 0.0, np.where(np.real(t) > 0, np.inf, -np.inf))
+        return self._moment(t)[0]
+
+    def _moment(self, t: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+        """log E[e**(tL)] and a bound on the relative rounding error of the moment."""
         epsilon, s = self.bound, np.where(np.real(t) >= -0.5, t + 0.5, -t - 0.5)  # symmetric about t = -1/2
         decay, at_middle = np.exp(-2 * s * epsilon), s == 0
         ramp = np.where(at_middle, epsilon, -np.expm1(-2 * s * epsilon) / np.where(at_middle, 1.0, 2 * s))
@@ -155,8 +169,25 @@ class LaplaceLoss(PrivacyLoss):
         # Near t = 0 and for small epsilon the moment is 1 + something tiny: compute the something.
         close = (np.abs(s * epsilon) < 0.5) & (np.abs(s) > 0.01)
         v = np.where(close, s - 0.5, 0.0)
-        excess = ((v + 1) * exp_minus_line(v * epsilon) + v * exp_minus_line(-(v + 1) * epsilon)) / (2 * v + 1)
-        return np.where(close, np.log1p(excess), far)
+        up, down = (v + 1) * exp_minus_line(v * epsilon) / (2 * v + 1), v * exp_minus_line(-(v + 1) * epsilon) / (2 * v + 1)
+        value = np.where(close, np.log1p(up + down), far)
+        with np.errstate(divide="ignore", over="ignore"):
+            near_error = 20 * UNIT * (np.abs(up) + np.abs(down)) / np.abs(1 + up + down)
+            size = (8 + 4 * np.abs(s) * epsilon) * (1 + np.abs(decay) + np.abs(ramp))
+            far_error = 2 * UNIT * (size / np.abs(1 + decay + ramp) + np.abs(value))
+        return value, np.where(close, near_error + UNIT * np.abs(value), far_error)
+
+    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+        return self._moment(z)
+
+    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+        # The atoms, and the density's transform (e**(z b) - e**(-(z + 1) b)) / (4 (z + 1/2)).
+        ends = np.logaddexp(c * self.bound, -(c + 1) * self.bound)
+        falling = ends - np.log(2) + np.log1p(0.5 / np.hypot(c + 0.5, y))
+        return np.minimum(falling, self._cumulant(np.array([c]))[0])
+
+    def _key(self) -> tuple:
+        return (self.bound,)
 
     def _sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         return self._quantile(rng.random(n))
@@ -247,17 +278,39 @@ class DiscreteLoss(PrivacyLoss):
 
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
         t = np.asarray(t)
-        if not len(self.losses):
-            return np.where(t == 0, 0.0, np.where(np.real(t) > 0, np.inf, -np.inf))
+        if self.infinity_mass:
+            finite = self._moment(t)[0] if len(self.losses) else np.full(t.shape, -np.inf)
+            return np.where(t == 0, 0.0, np.where(np.real(t) > 0, np.inf, finite))
+        return self._moment(t)[0]
+
+    def _moment(self, t: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+        """log E[e**(tL); L finite] and a bound on the relative rounding error of the moment."""
         powers = t[..., None] * self.losses
         top = np.max(np.real(powers) + self.log_masses, axis=-1)
-        far = np.log(np.sum(np.exp(powers + self.log_masses - top[..., None]), axis=-1)) + top
+        terms = np.exp(powers + self.log_masses - top[..., None])
+        total, size = np.sum(terms, axis=-1), np.abs(terms)
+        largest = np.abs(powers) + np.abs(self.log_masses) + np.abs(top)[..., None] + 8
+        with np.errstate(divide="ignore", over="ignore"):
+            far = np.log(total) + top
+            far_error = 4 * UNIT * (np.sum(size * largest, axis=-1) / np.abs(total) + np.abs(far))
         if self.infinity_mass:
-            return np.where(t == 0, 0.0, np.where(np.real(t) > 0, np.inf, far))
+            return far, far_error
         # Small losses: 1 + t E[L] + E[e**(tL) - 1 - tL], with terms that do not cancel.
         close = np.max(np.abs(powers), axis=-1) < 0.5
-        excess = np.sum(self._masses * exp_minus_line(np.where(close[..., None], powers, 0.0)), axis=-1)
-        return np.where(close, np.log1p(np.where(close, excess + t * self.mean(), 0.0)), far)
+        excess = self._masses * exp_minus_line(np.where(close[..., None], powers, 0.0))
+        moved = np.where(close, t, 0.0) * self.mean()
+        near = np.log1p(np.sum(excess, axis=-1) + moved)
+        near_size = np.sum(np.abs(excess) * (8 + np.abs(self.log_masses)), axis=-1) + 20 * np.abs(moved)
+        return np.where(close, near, far), np.where(close, 4 * UNIT * near_size / np.abs(np.exp(near)), far_error)
+
+    def _cumulant(self, t: FloatArray) -> FloatArray:
+        return self._moment(t)[0]
+
+    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+        return self._moment(z)
+
+    def _key(self) -> tuple:
+        return self.losses.tobytes(), self.log_masses.tobytes(), self.infinity_mass, self._other_mass
 
     def _sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         return self._quantile(rng.random(n))

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
+UNIT = 2.0**-53  # one rounding changes a number by at most this fraction
 LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
 

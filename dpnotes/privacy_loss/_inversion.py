@@ -1,0 +1,276 @@
+"""delta of a sum of independent losses from its moments, with a bound on every error.
+
+For any c > 0 the hockey stick of a loss L with M(z) = E[e**(z L)] is the line integral over z = c + iy
+
+    delta(epsilon) = (1/pi) Re int_0^inf M(z) e**(-z epsilon) / (z (z + 1)) dy.
+
+The trapezoid rule with step H = 2 pi / P gives, exactly, sum over k of e**(c k P) delta(epsilon + k P): by Poisson's
+formula its error is the k != 0 part. Every term is positive, so the rule never falls below delta, and Chernoff's bound on
+the terms says how far above it is. What else can go wrong is bounded too, and added to both sides:
+
+* the rest of the integral beyond the last node, by a bound on |M| that each loss supplies (`_modulus`);
+* the error of each M, which each loss supplies (`_on_line`), raised to the number of copies;
+* the rounding of this sum.
+
+Where |M| does not fall (losses with atoms), a Gaussian pair with a tiny mu = s is composed on top. That can only raise
+delta, so it keeps the upper bound. For a lower one, 2 delta_s - delta_ls <= delta with l = 2 + s**2: the convex order
+between the factors of the likelihood ratio reduces this to C(l s, k) + (1 - k)_+ >= 2 C(s, k) for the hockey sticks
+C(s, k) of the pair at e**epsilon = k, and, for k >= 1, C(s, k) is the integral over 0 < v < s of a rising function
+of v times e**(-v**2 / 8), so that it is enough to have (l - 1) e**(-(l s)**2 / 8) >= 1: true for s <= 1/2. The case
+k < 1 is the same by put-call parity.
+
+References
+----------
+The contour: Alghamdi et al. (2023), The Saddle-Point Method in Differential Privacy. The bounds are derived here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpnotes._validate import FloatArray
+from dpnotes.privacy_loss._special import UNIT, log1mexp, logsumexp
+
+SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
+LARGEST_SMOOTHING = 0.5
+COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
+
+
+def log_chernoff(t: FloatArray) -> FloatArray:
+    """log max over l of (1 - e**-l)_+ e**(-t l): delta(epsilon) is at most e**(this - t epsilon) M(t) for every t > 0."""
+    return t * np.log(t / (1 + t)) - np.log1p(t)
+
+
+class Line:
+    """The integrand on one line Re z = c, at the nodes i j H, for parts that are given as (loss, copies)."""
+
+    def __init__(self, parts, c: float, period: float, count: int, smoothing: float) -> None:
+        self.c, self.period, self.smoothing = c, period, smoothing
+        self.y = (2 * np.pi / period) * np.arange(count + 1)
+        z = c + 1j * self.y
+        log_m, relative = np.zeros(len(z), complex), np.zeros(len(z))
+        for loss, k in parts:
+            value, error = loss._on_line(z)
+            log_m += k * value
+            # k copies raise a relative error e to (1 + e)**k - 1; k * value and the running sum round as well.
+            relative += k * np.log1p(error) + UNIT * (2 * np.abs(k * value) + np.abs(log_m))
+        self.level = float(log_m[0].real)  # of M(c); everything below is relative to it
+        log_m -= self.level
+        self.z, self.log_m, self.relative = z, log_m, relative
+        self._terms: dict[tuple[float, bool], tuple] = {}
+
+    def terms(self, smoothing: float, tail: bool):
+        """Trapezoid terms without e**(-iy epsilon), relative to e**level, and a bound on their summed error."""
+        key = (smoothing, tail)
+        if key not in self._terms:
+            extra = smoothing**2 / 2 * (self.z * (self.z + 1) - self.c * (self.c + 1))
+            kernel = self.z if tail else self.z * (self.z + 1)
+            with np.errstate(under="ignore"):
+                g = (2 / self.period) * np.exp(self.log_m + extra) / kernel
+            g[0] /= 2
+            size = np.abs(g)
+            error = np.sum(size * (np.expm1(self.relative) + UNIT * (8 + np.abs(extra))))
+            self._terms[key] = g, size.sum(), np.sum(size * self.y), float(error) * (1 + 1e-9)
+        return self._terms[key]
+
+    def value(self, epsilon: float, smoothing: float, tail: bool = False) -> tuple[float, float, float, float]:
+        """(sum, its error, its derivative in epsilon, log of the factor to multiply them by)."""
+        g, size, moment, error = self.terms(smoothing, tail)
+        rotated = g * np.exp(-1j * self.y * epsilon)
+        error += UNIT * ((20 + np.log2(len(g))) * size + 2 * abs(epsilon) * moment)
+        log_factor = self.level + smoothing**2 / 2 * self.c * (self.c + 1) - self.c * epsilon
+        error += 4 * UNIT * size * (abs(self.level) + self.c * abs(epsilon) + 1)
+        return float(rotated.real.sum()), error, -float((rotated * self.z).real.sum()), log_factor
+
+
+class Inversion:
+    """Certified readings of the finite part of a sum: delta and tail on both sides, epsilon on both sides.
+
+    parts : list of (loss, copies); each loss supplies `_cumulant(t)` for real t > 0, `_on_line(z)` and `_modulus(c, y)`.
+    log_mass : log of the probability that the sum is finite.
+    """
+
+    def __init__(self, parts, log_mass: float = 0.0) -> None:
+        self.parts, self.log_mass = parts, log_mass
+        self.t = np.exp2(np.arange(-12.0, 41.0))
+        self.k = self.cumulant(self.t)
+        self.line: Line | None = None
+
+    def cumulant(self, t: FloatArray) -> FloatArray:
+        """log M(t), rounded up."""
+        total = np.zeros(len(t))
+        for loss, k in self.parts:
+            value = loss._cumulant(t)
+            total += k * value + 1e-14 * k * np.abs(value)
+        return total
+
+    # Choosing the line.
+    def _orders(self, objective) -> tuple[FloatArray, FloatArray]:
+        """The stored orders, and finer ones around the one where `objective(t, K)` is least."""
+        with np.errstate(invalid="ignore"):
+            values = objective(self.t, self.k)
+        best = self.t[np.nanargmin(values)]
+        fine = best * np.exp2(np.linspace(-1.9, 1.9, 25))
+        t = np.concatenate([self.t, fine])
+        k = np.concatenate([self.k, self.cumulant(fine)])
+        order = np.argsort(t, kind="stable")
+        keep = np.isfinite(k[order])
+        return t[order][keep], k[order][keep]
+
+    def _log_excess(self, c: float, period: float, epsilon: float, t: FloatArray, k: FloatArray, tail: bool) -> float:
+        """log of a bound on the trapezoid rule's excess over the exact value."""
+        left = self.log_mass - c * period - log1mexp(-c * period)
+        above = t > c * (1 + 1e-9)
+        gap = (t[above] - c) * period
+        height = k[above] - t[above] * epsilon + (0.0 if tail else log_chernoff(t[above]))
+        right = np.min(height - gap - log1mexp(-gap), initial=np.inf)
+        return float(np.logaddexp(left, right))
+
+    def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple[float, float]:
+        """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value."""
+        need = -log_value - np.log(SHARPEST)
+        left = need / t
+        with np.errstate(divide="ignore", invalid="ignore"):
+            right = (k + log_chernoff(t) - t * epsilon + need)[None, :] / (t[None, :] - t[:, None])
+        right = np.where(t[None, :] > t[:, None] * 1.001, right, np.inf).min(axis=1)
+        period = np.maximum(left, right)
+        # Far from the saddle point the terms cancel: allow three digits of that.
+        height = k - t * epsilon + log_chernoff(t)
+        period[height > max(log_value, np.min(height)) + 7] = np.inf
+        best = int(np.argmin(period))
+        return float(t[best]), float(period[best]) * 1.0001
+
+    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+        """log of a bound on |M(c + iv)| for all v >= y, which falls in y."""
+        total = np.zeros(len(y))
+        for loss, k in self.parts:
+            bound = loss._modulus(c, y)
+            total += k * bound + 1e-14 * k * np.abs(bound)
+        return total
+
+    def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
+        """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
+        c, period = self._choose(epsilon, log_value, t, k)
+        y = COUNTS * (2 * np.pi / period)
+        excess = self._modulus(c, y) - c * epsilon - np.log(np.pi * y) - log_value - np.log(SHARPEST)
+        enough = np.flatnonzero(excess <= 0)
+        if len(enough):
+            count, smoothing = int(COUNTS[enough[0]]), 0.0
+        else:  # add the least Gaussian that makes the last count enough
+            count, smoothing = int(COUNTS[-1]), min(float(np.sqrt(2 * excess[-1]) / y[-1]), LARGEST_SMOOTHING)
+        self.line = Line(self.parts, c, period, count, smoothing)
+        self.line.t, self.line.k = t, k
+
+    # Reading the present line.
+    def _log_rest(self, epsilon: float, smoothing: float, tail: bool) -> float:
+        """log of a bound on the integral beyond the last node."""
+        line, last = self.line, self.line.y[-1]
+        shells = last * np.exp2(np.arange(64.0)) if tail else np.array([last])
+        bound = self._modulus(line.c, shells) + smoothing**2 / 2 * (line.c * (line.c + 1) - shells**2) - line.c * epsilon
+        if not tail:  # 1/|z (z + 1)| < 1/y**2, and the nodes beyond are below their integral
+            return float(bound[0] - np.log(np.pi * last))
+        # 1/|z| < 1/y: shell by shell; a bound that has not died after 64 doublings gives nothing
+        return float(logsumexp(bound + np.log(np.log(2) / np.pi + 1))) if bound[-1] < -700 else np.inf
+
+    def _reading(self, epsilon: float, smoothing: float, tail: bool) -> tuple[float, float, float, float]:
+        """(lower, upper) for the composition with the smoothing pair, relative to e**factor; the factor; d log / d epsilon."""
+        line = self.line
+        total, error, slope, factor = line.value(epsilon, smoothing, tail)
+        rest = np.exp(min(self._log_rest(epsilon, smoothing, tail) - factor, 700.0))
+        k = line.k + smoothing**2 / 2 * line.t * (line.t + 1)
+        excess = np.exp(min(self._log_excess(line.c, line.period, epsilon, line.t, k, tail) - factor, 700.0))
+        return total - error - rest - excess, total + error + rest, factor, slope / total if total else 0.0
+
+    def bounds(self, epsilon: float, tail: bool = False) -> tuple[float, float, float]:
+        """(lower, upper) for the log of delta or of the tail probability, and the slope of the former in epsilon."""
+        s = self.line.smoothing
+        low, high, factor, slope = self._reading(epsilon, s, tail)
+        if s:
+            if tail:
+                return -np.inf, 0.0, slope
+            _, wide, wide_factor, _ = self._reading(epsilon, (2 + s * s) * s, False)
+            low = 2 * low - wide * np.exp(wide_factor - factor) * (1 + 1e-15)
+        with np.errstate(divide="ignore"):
+            return float(np.log(max(low, 0.0))) + factor, float(np.log(max(high, 0.0))) + factor, slope
+
+    def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        """(lower, upper) around log delta(epsilon) of the finite part."""
+        t, k = self._orders(lambda t, k: k - t * epsilon + log_chernoff(t))
+        chernoff = float(np.min(k - t * epsilon + log_chernoff(t)))
+        lower, upper, estimate = -np.inf, min(chernoff, self.log_mass), chernoff - 3.0
+        for _ in range(4):
+            self._build(epsilon, estimate, t, k)
+            low, high, _ = self.bounds(epsilon)
+            lower, upper = max(lower, low), min(upper, high)
+            if upper - lower < 1e-11 or high > estimate - 2:
+                break
+            estimate = high
+        return lower, upper
+
+    def log_tail_bounds(self, loss: float) -> tuple[float, float]:
+        """(lower, upper) around log P[L > loss; L finite], for loss of either sign.
+
+        From the line of delta with the kernel 1/z where |M| falls fast enough. Else from delta itself, which is convex in
+        r = e**epsilon with slope -Q[L > epsilon], so that difference quotients on either side bracket the second term of
+        P[L > epsilon] = delta(epsilon) + r Q[L > epsilon].
+        """
+        low, high = self.log_delta_bounds(loss)
+        if not self.line.smoothing:
+            direct = self.bounds(loss, tail=True)[:2]
+            if direct[1] - direct[0] < 1e-9:
+                return direct
+        lower, upper = low, 0.0  # the tail is never below delta
+        for share in (0.03, 3e-3, 3e-4, 3e-5):  # of r
+            near, far = self.log_delta_bounds(loss + np.log1p(-share)), self.log_delta_bounds(loss + np.log1p(share))
+            rise = np.exp(near[1]) - np.exp(low)
+            upper = min(upper, float(np.log(np.exp(high) + rise / share)))
+            fall = np.exp(low) - np.exp(far[1])
+            if fall > 0:
+                lower = max(lower, float(np.log(np.exp(low) + fall / share)))
+        return lower, upper
+
+    def epsilon_bounds(self, log_delta: float) -> tuple[float, float]:
+        """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta, for the finite part."""
+        t, k = self._orders(lambda t, k: (k + log_chernoff(t) - log_delta) / t)
+        highest = float(np.min((k + log_chernoff(t) - log_delta) / t))
+        if highest <= 0:
+            return 0.0, 0.0
+        lower, upper, epsilon = 0.0, highest, highest
+        for _ in range(4):
+            self._build(epsilon, log_delta, t, k)
+            epsilon = self._newton(epsilon, log_delta)
+            low, high, slope = self.bounds(epsilon)
+            lower = max(lower, self._step(epsilon, log_delta, low, slope, 0))
+            upper = min(upper, self._step(epsilon, log_delta, high, slope, 1))
+            if upper - lower < 1e-9 * upper or upper <= 0:
+                break
+        return max(lower, 0.0), max(upper, 0.0)
+
+    def _newton(self, epsilon: float, log_delta: float) -> float:
+        """Where the trapezoid sum equals the target; no bound, only a good place to try."""
+        for _ in range(50):
+            total, _, slope, factor = self.line.value(epsilon, self.line.smoothing)
+            if total <= 0 or slope >= 0:
+                break
+            move = (np.log(total) + factor - log_delta) * total / slope
+            epsilon = max(epsilon - move, 0.0)
+            if abs(move) <= 1e-15 * epsilon or epsilon == 0:
+                break
+        return epsilon
+
+    def _step(self, epsilon: float, log_delta: float, value: float, slope: float, side: int) -> float:
+        """Step from `epsilon` until the bound of that side proves it: delta there below the target, or above it."""
+        if side == 0 and epsilon == 0:
+            return 0.0
+        if not slope < 0:
+            return np.inf if side else -np.inf
+        step = (abs(value - log_delta) * 1.001 + 1e-15) / -slope + 4e-16 * epsilon
+        for _ in range(12):
+            if (value <= log_delta) if side else (value > log_delta):
+                return epsilon
+            if not np.isfinite(step):
+                break
+            epsilon = epsilon + step if side else max(epsilon - step, 0.0)
+            step *= 2
+            value = self.bounds(epsilon)[side]
+        return np.inf if side else -np.inf
