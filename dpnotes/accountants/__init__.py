@@ -1,1 +1,13 @@
 """Ledgers: each reads one history of mechanisms by one theory of composition."""
+
+from dpnotes.accountants._base import Accountant
+from dpnotes.accountants._filters import BasicFilter, FullyAdaptiveFilter, Odometer, Refused, RenyiFilter
+from dpnotes.accountants._guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, Parallel, PureDP
+from dpnotes.accountants._pure import AdvancedAccountant, PureAccountant
+from dpnotes.accountants._renyi import GDPAccountant, RenyiAccountant, ZCDPAccountant
+
+__all__ = [
+    "GDP", "RDP", "ZCDP", "Accountant", "AdvancedAccountant", "ApproxDP", "BasicFilter", "FullyAdaptiveFilter", "GDPAccountant",
+    "Guarantee", "Odometer", "Parallel", "PureAccountant", "PureDP", "Refused", "RenyiAccountant", "RenyiFilter",
+    "ZCDPAccountant",
+]
