@@ -69,7 +69,7 @@ class Line:
                 g = (2 / self.period) * np.exp(self.log_m + extra) / kernel
             g[0] /= 2
             size = np.abs(g)
-            error = np.sum(size * (np.expm1(self.relative) + UNIT * (8 + np.abs(extra))))
+            error = np.sum(size * (np.expm1(np.minimum(self.relative, 600.0)) + UNIT * (8 + np.abs(extra))))
             self._terms[key] = g, size.sum(), np.sum(size * self.y), float(error) * (1 + 1e-9)
         return self._terms[key]
 
@@ -151,13 +151,22 @@ class Inversion:
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
         """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
         c, period = self._choose(epsilon, log_value, t, k)
-        y = COUNTS * (2 * np.pi / period)
-        excess = self._modulus(c, y) - c * epsilon - np.log(np.pi * y) - log_value - np.log(SHARPEST)
-        enough = np.flatnonzero(excess <= 0)
-        if len(enough):
-            count, smoothing = int(COUNTS[enough[0]]), 0.0
+        need = c * epsilon + log_value + np.log(SHARPEST)
+
+        def excess(count: float) -> float:
+            y = np.array([count * (2 * np.pi / period)])
+            return float((self._modulus(c, y) - np.log(np.pi * y))[0]) - need
+
+        first, last = 0, len(COUNTS) - 1
+        left = excess(COUNTS[last])
+        if left <= 0:  # the bound falls in y: bisect for the first count that is enough
+            while first < last:
+                middle = (first + last) // 2
+                first, last = (first, middle) if excess(COUNTS[middle]) <= 0 else (middle + 1, last)
+            count, smoothing = int(COUNTS[last]), 0.0
         else:  # add the least Gaussian that makes the last count enough
-            count, smoothing = int(COUNTS[-1]), min(float(np.sqrt(2 * excess[-1]) / y[-1]), LARGEST_SMOOTHING)
+            count = int(COUNTS[-1])
+            smoothing = min(float(np.sqrt(2 * left) / (count * 2 * np.pi / period)), LARGEST_SMOOTHING)
         self.line = Line(self.parts, c, period, count, smoothing)
         self.line.t, self.line.k = t, k
 
