@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dpnotes import conversions
 from dpnotes._validate import at_least, fail, nonnegative, plain, probability
 from dpnotes.accountants._base import Accountant
-from dpnotes.accountants._guarantees import GDP, ZCDP, Guarantee, PureDP, by_direction, curves_of, losses_of
+from dpnotes.accountants._guarantees import GDP, ZCDP, Guarantee, PureDP, by_direction, curves_of, losses_of, quick_curves_of
 from dpnotes.accountants._pure import each
 from dpnotes.conversions._curves import TO_DELTA
 from dpnotes.privacy_loss import GaussianLoss, PrivacyLoss
@@ -48,16 +48,16 @@ class RenyiAccountant(Accountant):
                 raise fail("mechanism", mechanism, "finite in at least one Rényi divergence: this one can show everything (its "
                            "loss is infinite with positive probability, or its noise is none), and every order above 1 sees that")
 
-    def _curves(self) -> list[Any]:
+    def _curves(self, read: Any = quick_curves_of) -> list[Any]:
         def total(direction):
             return lambda alpha: sum((times * np.asarray(curve(alpha)) for curve, times in direction), np.zeros(np.shape(alpha)))
 
-        return [total(direction) for direction in by_direction(self.history, curves_of)]
+        return [total(direction) for direction in by_direction(self.history, read)]
 
     def renyi(self, alpha: ArrayLike) -> Any:
         """The Rényi divergence of the whole history at these orders, at least 1, in the worse direction. Exact for losses."""
         alpha = at_least("alpha", list(alpha) if isinstance(alpha, Iterator) else alpha, 1.0)
-        return plain(np.max([curve(alpha) for curve in self._curves()], axis=0))
+        return plain(np.max([curve(alpha) for curve in self._curves(curves_of)], axis=0))
 
     def best_order(self, delta: float) -> float:
         """The order that gives the epsilon at `delta`, in the direction where it is larger; inf where pure DP is best."""
@@ -175,8 +175,8 @@ class GDPAccountant(Accountant):
 
     def _check(self, mechanism: Any) -> None:
         if max(_mu(mechanism).values()) == np.inf and not _is_gaussian(mechanism):
-            raise fail("mechanism", mechanism, "Gaussian noise or bounded in its privacy loss: this one has no known Gaussian that "
-                       "covers it (`estimate` gives the central limit theorem's number)")
+            raise fail("mechanism", mechanism, "Gaussian noise or bounded in its privacy loss: this one has no known Gaussian "
+                       "that covers it (`estimate` gives the central limit theorem's number)")
 
     @property
     def mu(self) -> float:

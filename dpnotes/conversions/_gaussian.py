@@ -202,7 +202,8 @@ def _peak(height: Callable[[FloatArray], FloatArray], low: FloatArray, high: Flo
     for _ in range(12):
         u = low + (high - low) * np.linspace(0, 1, 33).reshape(-1, *[1] * len(shape))
         value = np.stack([np.broadcast_to(height(row), shape) for row in u])
-        best = np.argmax(value, axis=0)
+        # Of equal values the last: rounding makes a false plateau on the left, where functions start from 0.
+        best = 32 - np.argmax((value >= value.max(axis=0) - 1e-14)[::-1], axis=0)
         low = np.take_along_axis(u, np.maximum(best - 1, 0)[None], 0)[0]
         high = np.take_along_axis(u, np.minimum(best + 1, 32)[None], 0)[0]
     return np.max(value, axis=0)

@@ -146,7 +146,8 @@ def _budget_loss(log_p: FloatArray, t: FloatArray, rdp: FloatArray) -> tuple[Flo
     p = np.exp(log_p)
     odds, log_rest = p / -np.expm1(log_p), log1mexp(log_p)
     # Start at or above the root, where the first term alone uses up the budget (by itself, or as p (tl)**2 / 2).
-    loss = np.minimum(rdp - log_p / t, np.sqrt(2 * np.expm1(np.minimum(t * rdp, 600.0)) / p) / t)
+    with np.errstate(over="ignore", divide="ignore"):
+        loss = np.minimum(rdp - log_p / t, np.sqrt(2 * np.expm1(np.minimum(t * rdp, 600.0)) / p) / t)
     for _ in range(200):
         other = -np.log1p(odds * -np.expm1(-loss))
         moment = np.logaddexp(log_p + t * loss, log_rest + t * other)

@@ -255,8 +255,12 @@ class DiscreteLoss(PrivacyLoss):
         if np.exp(self._log_delta(np.zeros(()))) <= delta:
             return 0.0, 0.0
         # Between two losses delta(epsilon) = A - e**epsilon B, with A, B sums over the losses above: solve there.
-        enough = np.exp(self._log_delta(corners[:-1])) <= delta
-        above = self.losses >= (corners[np.argmax(enough)] if enough.any() else corners[-1])
+        first, last = 0, len(corners) - 1  # of the corners with a small enough delta, find the first
+        while first < last:
+            middle = (first + last) // 2
+            enough = np.exp(self._log_delta(corners[middle])) <= delta
+            first, last = (first, middle) if enough else (middle + 1, last)
+        above = self.losses >= corners[first]
         weight = self._masses[above].sum() + self.infinity_mass - delta
         epsilon = float(np.log(weight) - logsumexp((self.log_masses - self.losses)[above]))
         slack = 1e-14 * (1 + abs(epsilon)) if delta > self.infinity_mass else 0.0
