@@ -16,7 +16,7 @@ _HOMES = {
     "dpnotes.mechanisms": ["Gaussian", "Laplace", "RandomizedResponse", "ThresholdedCount"],
     "dpnotes.data": ["load_adult"],
     "dpnotes.exercises": ["check"],
-    "dpnotes.explore": ["explore", "show"],
+    "dpnotes.explorer": ["explore", "show"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-
 FloatArray = NDArray[np.float64]
 
 
@@ -26,6 +25,8 @@ def real(name: str, value: ArrayLike, allowed: str = "a real number or an array 
     try:
         array = np.asarray(value)
         if array.dtype.kind == "O":  # Python integers beyond 64 bits arrive as objects
+            if any(isinstance(item, (bool, np.bool_)) for item in array.flat):
+                raise TypeError
             array = np.asarray([operator.index(item) for item in array.flat], dtype=float).reshape(array.shape)
         if array.dtype.kind not in "iuf":
             raise TypeError
@@ -76,7 +77,7 @@ def scalar(name: str, array: FloatArray) -> float:
 
 
 def count(name: str, value: Any, low: int = 0) -> int:
-    """A whole number, at least `low`. 3.0 and True are not whole numbers here."""
+    """A whole number, at least `low`, that fits in 64 bits. 3.0 and True are not whole numbers here."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
@@ -85,6 +86,8 @@ def count(name: str, value: Any, low: int = 0) -> int:
         raise fail(name, value, f"a whole number, at least {low}") from None
     if whole < low:
         raise fail(name, value, f"a whole number, at least {low}")
+    if whole >= 2**63:
+        raise fail(name, value, f"a whole number from {low} to 2**63 - 1")
     return whole
 
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpnotes._validate import FloatArray, generator, positive, scalar
+from dpnotes._validate import FloatArray, finite, generator, nonnegative, positive, scalar
 
 
-def laplace(scale: float, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator | None = None) -> FloatArray | float:
+def laplace(scale: float, size: int | tuple[int, ...] | None = None, *,
+            rng: np.random.Generator | None = None) -> FloatArray | float:
     """Draws with density e**(-|x| / scale) / (2 scale): mean 0, standard deviation sqrt(2) * scale."""
     return generator(rng).laplace(0.0, scalar("scale", positive("scale", scale)), size)
 
 
-def gaussian(sigma: float, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator | None = None) -> FloatArray | float:
-    """Draws from the normal law with mean 0 and standard deviation sigma."""
-    return generator(rng).normal(0.0, scalar("sigma", positive("sigma", sigma)), size)
+def gaussian(sigma: float, size: int | tuple[int, ...] | None = None, *,
+             rng: np.random.Generator | None = None) -> FloatArray | float:
+    """Draws from the normal law with mean 0 and standard deviation sigma; 0 gives zeros."""
+    return generator(rng).normal(0.0, scalar("sigma", nonnegative("sigma", finite("sigma", sigma))), size)

@@ -115,7 +115,8 @@ def _two_points(alpha, rdp):
 
     def divergence(log_q):
         with np.errstate(divide="ignore"):
-            return np.logaddexp(alpha * np.log(p) + (1 - alpha) * log_q, alpha * np.log1p(-p) + (1 - alpha) * np.log1p(-np.exp(log_q)))
+            rest = alpha * np.log1p(-p) + (1 - alpha) * np.log1p(-np.exp(log_q))
+            return np.logaddexp(alpha * np.log(p) + (1 - alpha) * log_q, rest)
 
     low, high = np.log(p) * alpha / (alpha - 1) - rdp - 1, np.log(p)
     for _ in range(100):

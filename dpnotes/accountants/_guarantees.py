@@ -1,8 +1,8 @@
 """Known guarantees as entries of a ledger, and how accountants read any entry.
 
-An entry is a mechanism (it has `privacy_losses`), a bare `PrivacyLoss` (one ordered pair; what the answer then covers is
-the caller's to say), or one of the guarantees below. A guarantee offers the readings it supports and raises ValueError,
-with the reason, for the others.
+An entry is a mechanism (it has `privacy_losses`), a bare `PrivacyLoss` (which enters together with its swap), or
+one of the guarantees below. A guarantee offers the readings it supports and raises ValueError, with the reason, for the
+others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from dpnotes import conversions
 from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, probability, scalar
+from dpnotes.accountants._numerical import directed_losses
 from dpnotes.conversions._renyi import Curve
 from dpnotes.privacy_loss import GaussianLoss, LaplaceLoss, PrivacyLoss
 
@@ -172,7 +173,7 @@ class Parallel(Guarantee):
 
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
         """The loss of the dearest part, where one covers the others."""
-        losses = [loss for mechanism in self.mechanisms for loss in losses_of(mechanism).values()]
+        losses = [loss for mechanism in self.mechanisms for loss in directed_losses(mechanism).values()]
         for kind, size in ((GaussianLoss, lambda loss: loss.mu), (LaplaceLoss, lambda loss: loss.bound)):
             if all(isinstance(loss, kind) for loss in losses):
                 return {EITHER: max(losses, key=size)}
@@ -186,27 +187,18 @@ class Parallel(Guarantee):
         return plain(np.max([np.asarray(curve(alpha)) for m in self.mechanisms for curve in curves_of(m).values()], axis=0))
 
 
-def losses_of(entry: Any) -> dict[str, PrivacyLoss]:
-    """The privacy losses of an entry by direction; ValueError where it has none."""
-    if isinstance(entry, PrivacyLoss):
-        return {EITHER: entry}
-    if not hasattr(entry, "privacy_losses"):
-        raise fail("mechanism", entry, "a mechanism, a PrivacyLoss, or a guarantee such as PureDP(0.1)")
-    return entry.privacy_losses()
-
-
 def curves_of(entry: Any) -> dict[str, Callable[[ArrayLike], Any]]:
     """The Rényi curves of an entry by direction."""
-    if isinstance(entry, (Guarantee, PrivacyLoss)):
+    if isinstance(entry, Guarantee):
         return {EITHER: entry.renyi}
-    return {direction: loss.renyi for direction, loss in losses_of(entry).items()}
+    return {direction: loss.renyi for direction, loss in directed_losses(entry).items()}
 
 
 def quick_curves_of(entry: Any) -> dict[str, Callable[[ArrayLike], Any]]:
     """Upper bounds on the Rényi curves that take many orders at once; inf at orders where that would cost much."""
     if isinstance(entry, Guarantee):
         return curves_of(entry)
-    return {direction: partial(_quick_renyi, loss) for direction, loss in losses_of(entry).items()}
+    return {direction: partial(_quick_renyi, loss) for direction, loss in directed_losses(entry).items()}
 
 
 def _quick_renyi(loss: PrivacyLoss, alpha: ArrayLike) -> FloatArray:

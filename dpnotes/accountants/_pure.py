@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from dpnotes import conversions
 from dpnotes._validate import FloatArray, fail, nonnegative, plain, probability
 from dpnotes.accountants._base import Accountant
-from dpnotes.accountants._guarantees import ApproxDP, Guarantee, by_direction, curves_of, losses_of
+from dpnotes.accountants._guarantees import ApproxDP, Guarantee, by_direction, curves_of
+from dpnotes.accountants._numerical import directed_losses
 from dpnotes.conversions._composition import drv_sum, kov_sum
 
 
@@ -160,7 +161,7 @@ class AdvancedAccountant(Accountant):
 def _epsilon_at(entry: Any, delta: float) -> float:
     """The epsilon of one run at that delta, in the worse direction."""
     try:
-        return max(float(loss.epsilon(delta)) for loss in losses_of(entry).values())
+        return max(float(loss.epsilon(delta)) for loss in directed_losses(entry).values())
     except ValueError:
         if not isinstance(entry, Guarantee):
             raise

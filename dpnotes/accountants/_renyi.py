@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from dpnotes import conversions
 from dpnotes._validate import at_least, fail, nonnegative, plain, probability
 from dpnotes.accountants._base import Accountant
-from dpnotes.accountants._guarantees import GDP, ZCDP, Guarantee, PureDP, by_direction, curves_of, losses_of, quick_curves_of
+from dpnotes.accountants._guarantees import GDP, ZCDP, Guarantee, PureDP, by_direction, curves_of, quick_curves_of
+from dpnotes.accountants._numerical import directed_losses
 from dpnotes.accountants._pure import each
 from dpnotes.conversions._curves import TO_DELTA
 from dpnotes.privacy_loss import GaussianLoss, PrivacyLoss
@@ -132,7 +133,7 @@ def _lines(entry: Any) -> dict[str, Any]:
     if isinstance(entry, PureDP):
         return {"either": conversions.pure_to_zcdp(entry.epsilon)}
     try:
-        losses = losses_of(entry)
+        losses = directed_losses(entry)
     except ValueError:
         return curves_of(entry)
     return {direction: _known_rho(loss) for direction, loss in losses.items()}
@@ -170,7 +171,7 @@ class GDPAccountant(Accountant):
     @property
     def kind(self) -> str:
         """Exact when every entry is Gaussian noise or a GDP guarantee."""
-        gaussian = all(isinstance(loss, GaussianLoss) for entry, _ in self.history for loss in losses_of(entry).values())
+        gaussian = all(isinstance(loss, GaussianLoss) for entry, _ in self.history for loss in directed_losses(entry).values())
         return "exact, rounded up" if gaussian else "upper bound"
 
     def _check(self, mechanism: Any) -> None:
@@ -211,14 +212,14 @@ class GDPAccountant(Accountant):
             return loss.mu**2 if isinstance(loss, GaussianLoss) else np.expm1(loss.renyi(2))
 
         def squares(entry):
-            return {direction: square(loss) for direction, loss in losses_of(entry).items()}
+            return {direction: square(loss) for direction, loss in directed_losses(entry).items()}
 
         total = max(sum(times * value for value, times in direction) for direction in by_direction(history, squares))
         return each(GaussianLoss(float(np.sqrt(total))).epsilon, probability("delta", delta))
 
 
 def _is_gaussian(entry: Any) -> bool:
-    return all(isinstance(loss, GaussianLoss) for loss in losses_of(entry).values())
+    return all(isinstance(loss, GaussianLoss) for loss in directed_losses(entry).values())
 
 
 def _mu(entry: Any) -> dict[str, float]:
@@ -227,10 +228,10 @@ def _mu(entry: Any) -> dict[str, float]:
         return {"either": entry.mu}
     if isinstance(entry, Guarantee) and not isinstance(entry, PureDP):
         try:
-            losses_of(entry)
+            directed_losses(entry)
         except ValueError:
             return {"either": float(conversions.pure_to_gdp(max(0.0, entry.renyi(np.inf))))}
-    losses = losses_of(entry)
+    losses = directed_losses(entry)
     covering = max(max(loss.maximum, -loss.minimum) for loss in losses.values())  # a Gaussian covers both orders at once
     return {d: loss.mu if isinstance(loss, GaussianLoss) else float(conversions.pure_to_gdp(max(covering, 0.0)))
             for d, loss in losses.items()}

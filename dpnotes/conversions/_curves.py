@@ -91,7 +91,7 @@ def _best_order(objective: Callable[[FloatArray], FloatArray], center: float | N
         else:
             break
     order, value = 1 + t[best], values[best]
-    for _ in range(8):
+    for _ in range(8 if center is None else 6):
         t = np.geomspace(t[max(best - 1, 0)], t[min(best + 1, len(t) - 1)], 13)
         values = objective(1 + t)
         best = int(np.argmin(values))

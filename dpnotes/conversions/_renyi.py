@@ -153,14 +153,15 @@ def _budget_loss(log_p: FloatArray, t: FloatArray, rdp: FloatArray) -> tuple[Flo
         moment = np.logaddexp(log_p + t * loss, log_rest + t * other)
         # The moment is 1 + p (e**(tl) - 1 - tl + t (e**-l - 1 + l)) + the same for the rest: no cancellation near 0.
         near = (t * loss < 0.5) & (-t * other < 0.5)
-        l, m = np.where(near, loss, 0.0), np.where(near, other, 0.0)
-        excess = p * (exp_minus_line(t * l) + t * exp_minus_line(-l)) - np.expm1(log_p) * (
-            exp_minus_line(t * m) + t * exp_minus_line(-m))
-        moment = np.where(near, np.log1p(excess), moment)
+        if near.any():
+            s, l, m = t[near], loss[near], other[near]
+            sl, sm, l, m = exp_minus_line(np.stack([s * l, s * m, -l, -m]))
+            moment[near] = np.log1p(p[near] * (sl + s * l) - np.expm1(log_p[near]) * (sm + s * m))
         slope = t * np.exp(log_p + t * loss - moment) * -np.expm1((t + 1) * (other - loss))
-        step = (moment - t * rdp) / np.maximum(slope, 1e-300)
+        over = moment - t * rdp
+        step = over / np.maximum(slope, 1e-300)
         loss = np.maximum(loss - np.maximum(step, 0.0), loss / 4)
-        if np.all(step <= 1e-9 * loss):  # Newton squares the error: this step was the last that matters
+        if np.all((step <= 1e-9 * loss) | (over <= 1e-15)):  # Newton squares the error: the last step that matters, or noise
             break
     return loss, -np.log1p(odds * -np.expm1(-loss))
 

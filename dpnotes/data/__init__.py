@@ -39,6 +39,6 @@ def load_adult(part: str = "all") -> dict[str, np.ndarray]:
     16192
     """
     parts = {"all": slice(None), "train": slice(_TRAINING_ROWS), "test": slice(_TRAINING_ROWS, None)}
-    if part not in parts:
+    if not isinstance(part, str) or part not in parts:
         raise fail("part", part, " or ".join(map(repr, parts)))
     return {name: values[parts[part]] for name, values in _columns().items()}

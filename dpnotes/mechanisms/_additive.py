@@ -40,7 +40,11 @@ class Laplace(Mechanism):
     def for_epsilon(cls, epsilon: float, sensitivity: float = 1.0, *, neighbors: str = NEIGHBORS[0]) -> Laplace:
         """The least noise that is epsilon-DP: scale = sensitivity / epsilon."""
         epsilon = scalar("epsilon", positive("epsilon", epsilon))
-        return cls(scalar("sensitivity", positive("sensitivity", sensitivity)) / epsilon, sensitivity, neighbors=neighbors)
+        sensitivity = scalar("sensitivity", positive("sensitivity", sensitivity))
+        scale = sensitivity / epsilon
+        if scale and sensitivity / scale > epsilon:  # rounded down by a hair: round up
+            scale = float(np.nextafter(scale, np.inf))
+        return cls(scale, sensitivity, neighbors=neighbors)
 
     @property
     def epsilon(self) -> float:
@@ -83,17 +87,24 @@ class Gaussian(Mechanism):
         self.neighbors = neighbor_relation(neighbors)
 
     @classmethod
-    def for_epsilon_delta(cls, epsilon: float, delta: float, sensitivity: float = 1.0, *, neighbors: str = NEIGHBORS[0]) -> Gaussian:
-        """The least noise that is (epsilon, delta)-DP, for any epsilon >= 0 and 0 < delta < 1 (analytic calibration).
+    def for_epsilon_delta(cls, epsilon: float, delta: float, sensitivity: float = 1.0, *,
+                          neighbors: str = NEIGHBORS[0]) -> Gaussian:
+        """The least noise that is (epsilon, delta)-DP, for 0 <= epsilon <= 1e300 and 0 < delta < 1 (analytic calibration).
 
         sigma is rounded up in its last digits, so that reading `privacy_loss().delta(epsilon)` back never exceeds delta.
         """
-        epsilon = scalar("epsilon", nonnegative("epsilon", finite("epsilon", epsilon)))
+        epsilon = scalar("epsilon", nonnegative("epsilon", epsilon))
+        if epsilon > 1e300:
+            raise fail("epsilon", epsilon, "at most 1e300")
         delta = scalar("delta", probability("delta", delta))
         if not 0 < delta < 1:
             raise fail("delta", delta, "between 0 and 1, both excluded")
         sensitivity = scalar("sensitivity", positive("sensitivity", sensitivity))
-        return cls(sensitivity / _mu_for(epsilon, np.log(delta)), sensitivity, neighbors=neighbors)
+        log_delta, step = np.log(delta), 1e-15
+        found = cls(max(sensitivity / _mu_for(epsilon, log_delta), 5e-324), sensitivity, neighbors=neighbors)
+        while found.privacy_loss().log_delta_bounds(epsilon)[1] > log_delta:
+            found.sigma, step = found.sigma * (1 + step), 2 * step
+        return found
 
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
         """One entry: the pair at distance `sensitivity`, the same in both directions."""
@@ -109,7 +120,7 @@ class Gaussian(Mechanism):
 
 
 def _mu_for(epsilon: float, log_delta: float) -> float:
-    """The largest mu with log_delta(epsilon; mu) <= log_delta, rounded down: log_delta grows with mu, in (0, inf)."""
+    """The mu with log_delta(epsilon; mu) = log_delta: it grows with mu, in (0, inf)."""
     from scipy.optimize import brentq
 
     def excess(log_mu: float) -> float:
@@ -120,8 +131,4 @@ def _mu_for(epsilon: float, log_delta: float) -> float:
         low -= 2.0
     while excess(high) < 0:
         high += 2.0
-    root = brentq(excess, low, high, xtol=1e-15, rtol=1e-15) if low < high else low
-    step = 1e-15
-    while excess(root) > -4e-15 * abs(log_delta):
-        root, step = root - step, 2 * step
-    return float(np.exp(root))
+    return float(np.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15) if low < high else low))

@@ -11,7 +11,7 @@ NEIGHBORS = ("add/remove one record", "replace one record")
 
 
 def neighbor_relation(value: str) -> str:
-    if value not in NEIGHBORS:
+    if not isinstance(value, str) or value not in NEIGHBORS:
         raise fail("neighbors", value, " or ".join(map(repr, NEIGHBORS)))
     return value
 

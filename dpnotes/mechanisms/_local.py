@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, count, fail, generator, plain, positive, real, scalar
+from dpnotes._validate import FloatArray, count, fail, finite, generator, plain, positive, scalar
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism
 from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
 
@@ -35,6 +35,8 @@ class RandomizedResponse(Mechanism):
     def __init__(self, epsilon: float, k: int = 2) -> None:
         self.epsilon = scalar("epsilon", positive("epsilon", epsilon))
         self.k = count("k", k, 2)
+        if self.k > 2**62:  # so that the sum of two answers is still a 64-bit integer
+            raise fail("k", k, "at most 2**62")
 
     @property
     def truth(self) -> float:
@@ -45,6 +47,11 @@ class RandomizedResponse(Mechanism):
     def lie(self) -> float:
         """The probability of reporting any one given other answer."""
         return float(np.exp(-self.epsilon) * self.truth)
+
+    @property
+    def _lead(self) -> float:
+        """truth - lie, without the cancellation for small epsilon."""
+        return float(-np.expm1(-self.epsilon) * self.truth)
 
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
         """One entry: two different true answers, the same in both directions. Losses +epsilon, -epsilon and (k > 2) 0."""
@@ -67,15 +74,15 @@ class RandomizedResponse(Mechanism):
         """
         responses = self._answers("responses", responses)
         reported = np.bincount(responses.ravel(), minlength=self.k)
-        return (reported - self.lie * responses.size) / (self.truth - self.lie)
+        return (reported - self.lie * responses.size) / self._lead
 
     def estimate_standard_errors(self, counts: ArrayLike) -> FloatArray:
         """Standard deviations of `estimate_counts` when the true counts are `counts`, shape (k,). Exact."""
-        counts = real("counts", counts)
+        counts = finite("counts", counts)
         if counts.shape != (self.k,) or np.any(counts < 0):
             raise fail("counts", counts, f"{self.k} nonnegative numbers")
         variance = counts * self.truth * (1 - self.truth) + (counts.sum() - counts) * self.lie * (1 - self.lie)
-        return np.sqrt(variance) / (self.truth - self.lie)
+        return np.sqrt(variance) / self._lead
 
     def _answers(self, name: str, value: ArrayLike) -> np.ndarray:
         array = np.asarray(value)

@@ -37,7 +37,8 @@ class ThresholdedCount(Mechanism):
 
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
         """Three entries: the only person of a category leaves or joins (exact), or anyone else does (an upper bound: the
-        loss of the noisy count before the threshold, of which the output is a function)."""
+        loss of the noisy count before the threshold, of which the output is a function).
+        """
         p = self.publication_probability(1)
         alone = DiscreteLoss.from_probabilities([1 - p, p], [1.0, 0.0])
         return {"remove the only one": alone, "add the first one": alone.swapped, "any other change": LaplaceLoss(1 / self.scale)}

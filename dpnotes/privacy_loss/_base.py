@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from dpnotes._validate import FloatArray, at_least, count, fail, generator, plain, probability, real
 
+_LARGEST_ORDER = 1e100  # t**2 is still a float
+
 
 class PrivacyLoss(ABC):
     """The law of L = log(dP/dQ) under P, for one ordered pair (P, Q) of output laws, in nats.
@@ -130,28 +132,32 @@ class PrivacyLoss(ABC):
         return plain(self._quantile(probability("u", u)))
 
     def log_mgf(self, t: ArrayLike) -> Any:
-        """log E[e**(t L)], for real or complex t; inf where the moment is infinite. t = alpha - 1 is the order's reading."""
+        """log E[e**(t L)], for real or complex t of size up to 1e100; inf where the moment is infinite.
+
+        t = alpha - 1 is the order's reading. The imaginary part is determined up to multiples of 2 pi.
+        """
         array = np.asarray(t)
-        if array.dtype.kind == "c":
-            if np.isnan(array).any():
-                raise fail("t", t, "a number, not NaN")
+        array = array.astype(complex) if array.dtype.kind == "c" else real("t", t)
+        if not np.all(np.maximum(np.abs(array.real), np.abs(array.imag)) <= _LARGEST_ORDER):
+            raise fail("t", t, "a real or complex number of size up to 1e100")
+        with np.errstate(over="ignore"):
             return plain(self._log_mgf(array))
-        return plain(self._log_mgf(real("t", t)))
 
     def renyi(self, alpha: ArrayLike) -> Any:
         """The Rényi divergence D_alpha(P || Q) = log E[e**((alpha - 1) L)] / (alpha - 1), for alpha > 0. Exact.
 
-        alpha = 1 gives `mean`, alpha = inf the largest loss `maximum`. Nondecreasing in alpha.
+        alpha = 1 gives `mean`, alpha = inf (and above 1e100) the largest loss `maximum`. Nondecreasing in alpha.
         """
         alpha = at_least("alpha", alpha, 0.0)
         if np.any(alpha == 0):
             raise fail("alpha", alpha, "above 0")
         values = np.empty(alpha.shape)
-        middle = np.isfinite(alpha) & (alpha != 1)
+        middle = (alpha <= _LARGEST_ORDER) & (alpha != 1)
         t = alpha[middle] - 1
-        values[middle] = self._log_mgf(t) / t
+        with np.errstate(over="ignore"):
+            values[middle] = np.minimum(self._log_mgf(t) / t, self.maximum)
         values[alpha == 1] = self.mean()
-        values[np.isinf(alpha)] = self.maximum
+        values[alpha > _LARGEST_ORDER] = self.maximum
         return plain(values)
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> FloatArray:
@@ -207,4 +213,5 @@ class PrivacyLoss(ABC):
         return min(max(root, low), high)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(mean={self.mean():.6g}, maximum={self.maximum:.6g}, infinity_mass={self.infinity_mass:.6g})"
+        kind, mass = type(self).__name__, self.infinity_mass
+        return f"{kind}(mean={self.mean():.6g}, maximum={self.maximum:.6g}, infinity_mass={mass:.6g})"

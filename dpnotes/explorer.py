@@ -142,7 +142,8 @@ class _Latest:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # no event loop, so nothing can be put off
-            return self._work()
+            self._work()
+            return
         self._asked = True
         loop.call_later(0.005, self._run)
 

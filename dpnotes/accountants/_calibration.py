@@ -1,0 +1,142 @@
+"""How much noise, how large a sample, how many runs: the numerical accountant read backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpnotes._validate import count, fail, nonnegative, positive, probability, scalar
+from dpnotes.accountants._numerical import NumericalAccountant
+from dpnotes.privacy_loss import PoissonGaussianLoss
+
+
+def _target(epsilon: float, delta: float) -> tuple[float, float]:
+    epsilon, delta = scalar("epsilon", nonnegative("epsilon", epsilon)), scalar("delta", probability("delta", delta))
+    if np.isinf(epsilon):
+        raise fail("epsilon", epsilon, "finite")
+    if not 0 < delta < 1:
+        raise fail("delta", delta, "between 0 and 1, both excluded")
+    return epsilon, float(np.log(delta))
+
+
+def _gap(entries: list[tuple[Any, int]], epsilon: float, log_delta: float) -> float:
+    """How far log delta is above the target, by its certified upper bound; at most 0 keeps the promise."""
+    ledger = NumericalAccountant()
+    for mechanism, times in entries:
+        ledger.add(mechanism, times)
+    return max(float(ledger.log_delta_bounds(epsilon)[1]), -1e6) - log_delta
+
+
+def _last_good(gap: Callable[[float], float], good: float, bad: float) -> float:
+    """Between a log-parameter that keeps the promise and one that breaks it: as far from `good` as the promise still holds.
+
+    Secant steps kept inside the bracket (Illinois rule); always returns a point at which `gap` was seen to be <= 0.
+    """
+    gap_good, gap_bad = gap(good), gap(bad)
+    side = 0
+    for _ in range(80):
+        if abs(bad - good) <= 1e-12 * max(1.0, abs(good)) or -1e-11 < gap_good <= 0:
+            break
+        step = (good * gap_bad - bad * gap_good) / (gap_bad - gap_good)
+        step += (good - bad) * 1e-12  # lean to the good side
+        if not min(good, bad) < step < max(good, bad):
+            step = (good + bad) / 2
+        value = gap(step)
+        if value <= 0:
+            good, gap_good, gap_bad = step, value, gap_bad / 2 if side == 1 else gap_bad
+            side = 1
+        else:
+            bad, gap_bad, gap_good = step, value, gap_good / 2 if side == -1 else gap_good
+            side = -1
+    return good
+
+
+def _search(gap: Callable[[float], float], start: float, sign: int, limit: float) -> float:
+    """exp of the smallest (sign 1) or largest (sign -1) log-parameter with gap <= 0, from a start, within +-limit of it."""
+    here, step = start, 0.5
+    good = gap(here) <= 0
+    while True:
+        there = here - sign * step if good else here + sign * step
+        if abs(there - start) > limit:
+            return np.nan
+        if (gap(there) <= 0) != good:
+            break
+        here, step = there, 2 * step
+    return float(np.exp(_last_good(gap, here, there) if good else _last_good(gap, there, here)))
+
+
+def sigma_for(epsilon: float, delta: float, *, q: float = 1.0, times: int = 1, sensitivity: float = 1.0) -> float:
+    """The least noise with which `times` Gaussian steps on Poisson samples are (epsilon, delta)-DP.
+
+    Rounded up: at the sigma returned the certified upper bound keeps the promise. Its excess over the exact value is of the
+    size of that bound's width, about 1e-9 or less.
+
+    Parameters
+    ----------
+    epsilon, delta : the target, epsilon >= 0, delta strictly between 0 and 1.
+    q : sampling rate in [0, 1]; 1 is the plain Gaussian. The expected batch over the number of records.
+    times : number of steps.
+    sensitivity : L2 sensitivity of one step; sigma scales with it.
+
+    >>> round(sigma_for(1.0, 1e-5), 9)
+    3.730631635
+    """
+    epsilon, log_delta = _target(epsilon, delta)
+    q, times = scalar("q", probability("q", q)), count("times", times)
+    sensitivity = scalar("sensitivity", positive("sensitivity", sensitivity))
+    if q == 0 or times == 0:
+        return 0.0
+
+    def gap(log_sigma: float) -> float:
+        return _gap([(PoissonGaussianLoss(q, np.exp(-log_sigma)), times)], epsilon, log_delta)
+
+    # start from the Gaussian limit of the composition
+    start = 0.5 * np.log(2 * max(times * q * q, 1e-6) * -log_delta) - np.log(max(epsilon, np.exp(log_delta), 1e-6))
+    start = max(start, -1.0)
+    if np.log(q) * 1 <= log_delta and times == 1 and epsilon >= 0 and gap(-100.0) <= 0:
+        return 0.0
+    return sensitivity * _search(gap, float(start), 1, 60.0)
+
+
+def q_for(epsilon: float, delta: float, *, sigma: float, times: int = 1, sensitivity: float = 1.0) -> float:
+    """The largest sampling rate with which `times` Gaussian steps on Poisson samples are (epsilon, delta)-DP. Rounded down."""
+    epsilon, log_delta = _target(epsilon, delta)
+    mu = scalar("sensitivity", positive("sensitivity", sensitivity)) / scalar("sigma", positive("sigma", sigma))
+    times = count("times", times)
+
+    def gap(log_q: float) -> float:
+        return _gap([(PoissonGaussianLoss(min(np.exp(log_q), 1.0), mu), times)], epsilon, log_delta)
+
+    if gap(0.0) <= 0:
+        return 1.0
+    low = -1.0
+    while gap(low) > 0:
+        low *= 2
+        if low < -700:
+            return 0.0
+    return float(np.exp(_last_good(gap, low, low / 2 if low < -1 else 0.0)))
+
+
+def times_for(epsilon: float, delta: float, mechanism: Any, *, most: int = 10**9) -> int:
+    """The largest number of independent runs of `mechanism` that is (epsilon, delta)-DP, at most `most`. Rounded down.
+
+    mechanism : a PrivacyLoss or anything with privacy_losses().
+    """
+    epsilon, log_delta = _target(epsilon, delta)
+    most = count("most", most)
+
+    def good(times: int) -> bool:
+        return _gap([(mechanism, times)], epsilon, log_delta) <= 0
+
+    if good(most):
+        return most
+    low, high = 0, 1
+    while high < most and good(high):
+        low, high = high, min(4 * high, most)
+    while high - low > 1:
+        middle = int(round((low * high) ** 0.5)) if low > 16 else (low + high) // 2
+        middle = min(max(middle, low + 1), high - 1)
+        low, high = (middle, high) if good(middle) else (low, middle)
+    return low
