@@ -30,15 +30,12 @@ import numpy as np
 
 from dpnotes._validate import FloatArray
 from dpnotes.privacy_loss._special import UNIT, log1mexp, logsumexp
+from dpnotes.privacy_loss._transform import log_chernoff
 
 SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
+MODEST = 1e-8  # and of the integral that is left out, where so much takes more than 4096 nodes
 LARGEST_SMOOTHING = 0.5
 COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
-
-
-def log_chernoff(t: FloatArray) -> FloatArray:
-    """log max over l of (1 - e**-l)_+ e**(-t l): delta(epsilon) is at most e**(this - t epsilon) M(t) for every t > 0."""
-    return t * np.log(t / (1 + t)) - np.log1p(t)
 
 
 class Line:
@@ -70,17 +67,20 @@ class Line:
             g[0] /= 2
             size = np.abs(g)
             error = np.sum(size * (np.expm1(np.minimum(self.relative, 600.0)) + UNIT * (8 + np.abs(extra))))
-            self._terms[key] = g, size.sum(), np.sum(size * self.y), float(error) * (1 + 1e-9)
+            left_out = np.cumsum(size[::-1])[::-1]
+            kept = max(int(np.searchsorted(-left_out, -1e-17 * left_out[0])), 1)  # the others move into the error
+            error = float(error) * (1 + 1e-9) + (left_out[kept] if kept < len(g) else 0.0)
+            self._terms[key] = g[:kept], left_out[0], np.sum(size * self.y), error
         return self._terms[key]
 
     def value(self, epsilon: float, smoothing: float, tail: bool = False) -> tuple[float, float, float, float]:
         """(sum, its error, its derivative in epsilon, log of the factor to multiply them by)."""
         g, size, moment, error = self.terms(smoothing, tail)
-        rotated = g * np.exp(-1j * self.y * epsilon)
+        rotated = g * np.exp(-1j * epsilon * self.y[: len(g)])
         error += UNIT * ((20 + np.log2(len(g))) * size + 2 * abs(epsilon) * moment)
         log_factor = self.level + smoothing**2 / 2 * self.c * (self.c + 1) - self.c * epsilon
         error += 4 * UNIT * size * (abs(self.level) + self.c * abs(epsilon) + 1)
-        return float(rotated.real.sum()), error, -float((rotated * self.z).real.sum()), log_factor
+        return float(rotated.real.sum()), error, -float((rotated * self.z[: len(g)]).real.sum()), log_factor
 
 
 class Inversion:
@@ -92,7 +92,7 @@ class Inversion:
 
     def __init__(self, parts, log_mass: float = 0.0) -> None:
         self.parts, self.log_mass = parts, log_mass
-        self.t = np.exp2(np.arange(-12.0, 41.0))
+        self.t = np.exp2(np.arange(-10.0, 41.0))
         self.k = self.cumulant(self.t)
         self.line: Line | None = None
 
@@ -151,19 +151,26 @@ class Inversion:
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
         """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
         c, period = self._choose(epsilon, log_value, t, k)
-        need = c * epsilon + log_value + np.log(SHARPEST)
+        logs: dict[int, float] = {}
 
-        def excess(count: float) -> float:
-            y = np.array([count * (2 * np.pi / period)])
-            return float((self._modulus(c, y) - np.log(np.pi * y))[0]) - need
+        def excess(place: int, sharp: float) -> float:
+            """log of the integral beyond COUNTS[place] nodes over the fraction `sharp` of the value."""
+            if place not in logs:
+                y = np.array([COUNTS[place] * (2 * np.pi / period)])
+                logs[place] = float((self._modulus(c, y) - np.log(np.pi * y))[0]) - c * epsilon - log_value
+            return logs[place] - np.log(sharp)
 
-        first, last = 0, len(COUNTS) - 1
-        left = excess(COUNTS[last])
-        if left <= 0:  # the bound falls in y: bisect for the first count that is enough
+        def enough(sharp: float) -> int:
+            first, last = 0, len(COUNTS) - 1  # the bound falls in y: bisect
             while first < last:
                 middle = (first + last) // 2
-                first, last = (first, middle) if excess(COUNTS[middle]) <= 0 else (middle + 1, last)
-            count, smoothing = int(COUNTS[last]), 0.0
+                first, last = (first, middle) if excess(middle, sharp) <= 0 else (middle + 1, last)
+            return last
+
+        left = excess(len(COUNTS) - 1, MODEST)
+        if left <= 0:
+            place = enough(SHARPEST)
+            count, smoothing = int(COUNTS[place if COUNTS[place] <= 2**12 else enough(MODEST)]), 0.0
         else:  # add the least Gaussian that makes the last count enough
             count = int(COUNTS[-1])
             smoothing = min(float(np.sqrt(2 * left) / (count * 2 * np.pi / period)), LARGEST_SMOOTHING)
@@ -238,32 +245,33 @@ class Inversion:
                 lower = max(lower, float(np.log(np.exp(low) + fall / share)))
         return lower, upper
 
-    def epsilon_bounds(self, log_delta: float) -> tuple[float, float]:
-        """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta, for the finite part."""
+    def epsilon_bounds(self, log_delta: float, slack: float) -> tuple[float, float]:
+        """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta +- slack, for the finite part."""
         t, k = self._orders(lambda t, k: (k + log_chernoff(t) - log_delta) / t)
-        highest = float(np.min((k + log_chernoff(t) - log_delta) / t))
-        if highest <= 0:
-            return 0.0, 0.0
-        lower, upper, epsilon = 0.0, highest, highest
+        upper = float(np.min((k + log_chernoff(t) - log_delta + slack) / t))
+        lower, epsilon, width = 0.0, upper, np.inf
         for _ in range(4):
+            if upper <= 0:
+                return 0.0, 0.0
             self._build(epsilon, log_delta, t, k)
             epsilon = self._newton(epsilon, log_delta)
             low, high, slope = self.bounds(epsilon)
-            lower = max(lower, self._step(epsilon, log_delta, low, slope, 0))
-            upper = min(upper, self._step(epsilon, log_delta, high, slope, 1))
-            if upper - lower < 1e-9 * upper or upper <= 0:
+            lower = max(lower, self._step(epsilon, log_delta + slack, low, slope, 0))
+            upper = min(upper, self._step(epsilon, log_delta - slack, high, slope, 1))
+            if upper - lower < 1e-9 * upper or upper - lower > 0.5 * width:
                 break
-        return max(lower, 0.0), max(upper, 0.0)
+            width = upper - lower
+        return lower, upper
 
     def _newton(self, epsilon: float, log_delta: float) -> float:
         """Where the trapezoid sum equals the target; no bound, only a good place to try."""
-        for _ in range(50):
+        for _ in range(20):
             total, _, slope, factor = self.line.value(epsilon, self.line.smoothing)
             if total <= 0 or slope >= 0:
                 break
             move = (np.log(total) + factor - log_delta) * total / slope
             epsilon = max(epsilon - move, 0.0)
-            if abs(move) <= 1e-15 * epsilon or epsilon == 0:
+            if abs(move) <= 1e-14 * epsilon or epsilon == 0:
                 break
         return epsilon
 

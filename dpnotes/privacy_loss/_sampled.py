@@ -10,7 +10,9 @@ from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss
 from dpnotes.privacy_loss._sampled_moments import Orders, cumulants, log_mixture
 from dpnotes.privacy_loss._special import log1mexp
+from dpnotes.privacy_loss._transform import moments_from_delta
 
+FEW_NODES, MOST_WORK = 100, 2_000_000  # beyond, the moments on a line come from one Fourier transform
 DIRECTIONS = ("remove", "add")
 
 
@@ -56,7 +58,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         edge = float(np.log1p(-self.q))
         self.minimum, self.maximum = (edge, np.inf) if direction == "remove" else (-np.inf, -edge)
         self._inner = GaussianLoss(self.mu)
-        self._orders: dict[float, Orders] = {}
+        self._orders: dict[tuple[float, bool], Orders] = {}
 
     def __getnewargs__(self) -> tuple:
         return self.q, self.mu, self.direction
@@ -121,11 +123,12 @@ class PoissonGaussianLoss(PrivacyLoss):
 
     def _at(self, c: float, y: float = 0.0) -> Orders:
         """The quadrature for real part c, fine enough for imaginary parts up to y."""
-        kept = self._orders.get(c)
+        key = (c, y > 0)  # the bounds on |M| need no imaginary part, and are quicker without
+        kept = self._orders.get(key)
         if kept is None or kept.y < y:
             if len(self._orders) > 8:
                 self._orders.clear()
-            kept = self._orders[c] = Orders(self.q, self.mu, self._remove, c, y)
+            kept = self._orders[key] = Orders(self.q, self.mu, self._remove, c, y)
         return kept
 
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
@@ -138,7 +141,7 @@ class PoissonGaussianLoss(PrivacyLoss):
                 continue
             y = np.abs(np.imag(t[here]))
             orders = self._at(float(c), float(y.max()))
-            value = orders.on_line(y)[0]
+            value = orders.ready().on_line(y)[0]
             if t.dtype.kind == "c":
                 values[here] = np.where(np.imag(t[here]) < 0, np.conj(value), value)
             else:
@@ -149,14 +152,31 @@ class PoissonGaussianLoss(PrivacyLoss):
         return cumulants(self.q, self.mu, self._remove, t)
 
     def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
-        return self._at(float(z[0].real), float(z[-1].imag)).on_line(z.imag)
+        orders = self._at(float(z[0].real), float(z[-1].imag))
+        if len(z) > FEW_NODES and len(z) * orders.count > MOST_WORK:
+            return moments_from_delta(self, z)
+        return orders.ready().on_line(z.imag)
+
+    def _log_delta_and_size(self, l: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A quicker log delta, and the log of the larger of the two terms whose difference it is. l in increasing order."""
+        edge = np.searchsorted(l, self.minimum, "right") if self._remove else np.searchsorted(l, self.maximum)
+        inside = l[edge:] if self._remove else l[:edge]
+        inner = self._inner_loss(inside if self._remove else -inside)
+        x = inner / self.mu + self.mu / 2
+        if self._remove:
+            first, second = np.log(self.q) + log_ndtr(self.mu - x), np.log(self.q) + log_ndtr(-x) + inner
+        else:
+            first, second = log1mexp(inside - self.maximum) + log_ndtr(x), inside + np.log(self.q) + log_ndtr(x - self.mu)
+        value = first + log1mexp(np.minimum(second - first, 0.0))
+        outside = log1mexp(np.minimum(l[:edge], 0.0)) if self._remove else np.full(len(l) - edge, -np.inf)
+        return tuple(np.concatenate([outside, part] if self._remove else [part, outside]) for part in (value, first))
 
     def _modulus(self, c: float, y: FloatArray) -> FloatArray:
-        orders = self._at(c)
+        orders = self._at(c).ready()
         return np.array([orders.log_modulus(float(v)) for v in y])
 
     def mean(self) -> float:
-        return self._at(0.0).mean()
+        return self._at(0.0).ready().mean()
 
     @property
     def swapped(self) -> PoissonGaussianLoss:

@@ -13,12 +13,14 @@ factor e**(-v arg h(x + ib)), which falls in v.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from dpnotes._validate import FloatArray
 from dpnotes.privacy_loss._special import LOG_SQRT_2PI, UNIT, exp_minus_line, log1mexp, logsumexp
 
 DIGITS = 50.0  # the rule aims at a relative error of e**-50 = 2e-22
 MOST_NODES = 400_000
+STRIPS = np.array([1.0, 0.5, 0.2, 0.06, 0.01, 1e-3, 1e-4])  # tried for the rule, as fractions of the widest
 SHIFTS = np.array([0.6, 0.45, 0.3, 0.2, 0.1, 0.05])  # tried for the bound on |M|, as fractions of the widest strip
 
 
@@ -34,7 +36,7 @@ def log_mixture(x: FloatArray, q: float, mu: float) -> FloatArray:
 def _turned(x: FloatArray, q: float, mu: float, a: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """log(|h(x + ia)| / h(x)), arg h(x + ia), and the share of |w| / |h(x + ia)| with w = q e**(mu x - mu**2 / 2)."""
     ratio = mu * x - mu * mu / 2 + np.log(q) - np.log1p(-q)  # log(w / (1 - q))
-    share = 1 / (1 + np.exp(-np.clip(ratio, -700.0, 700.0)))  # w / h(x)
+    share = expit(ratio)  # w / h(x)
     log_size = 0.5 * np.log1p(-2 * share * (1 - share) * (1 - np.cos(mu * a)))
     argument = np.arctan2(share * np.sin(mu * a), 1 - share + share * np.cos(mu * a))
     return log_size, argument, share * np.exp(-log_size)
@@ -54,17 +56,24 @@ class Orders:
         self.q, self.mu, self.remove, self.c, self.y = q, mu, remove, c, y
         self.power = c + 1 if remove else -c
         self.widest = min(np.pi / (2 * mu), 9.5)
-        low, high = self._window()
-        self.a, step = self._step(low, high)
-        count = int(min(np.ceil((high - low) / step), MOST_NODES))
-        self.step = (high - low) / count
-        x = self.x = low + self.step * np.arange(count + 1)
-        log_h = log_mixture(x, q, mu)
-        self.loss = log_h if remove else -log_h
-        log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(self.step) + (log_h if remove else 0.0)
-        share = _turned(x, q, mu, 0.0)[1:][1]
-        self.loss_error = UNIT * (9 * np.abs(log_h) + 4 * share * (2 * np.abs(mu * x) + mu * mu - np.log(q)))
-        self._tilt(log_weight, x)
+        self.low, self.high = self._window()
+        self.a, step = self._step(self.low, self.high)
+        self.count = int(min(np.ceil((self.high - self.low) / step), MOST_NODES))
+        self.step = (self.high - self.low) / self.count
+        self._ready, self._shifted = False, None
+
+    def ready(self) -> Orders:
+        """With nodes and weights: they are made on first use, since a caller may only want to know how many."""
+        if not self._ready:
+            x = self.x = self.low + self.step * np.arange(self.count + 1)
+            log_h = log_mixture(x, self.q, self.mu)
+            self.loss = log_h if self.remove else -log_h
+            log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(self.step) + (log_h if self.remove else 0.0)
+            share = _turned(x, self.q, self.mu, 0.0)[2]
+            self.loss_error = UNIT * (9 * np.abs(log_h) + 4 * share * (2 * np.abs(self.mu * x) + self.mu**2 - np.log(self.q)))
+            self._tilt(log_weight, x)
+            self._ready = True
+        return self
 
     def _window(self) -> tuple[float, float]:
         """Where h**power e**(-x**2 / 2) is above e**-50 of its integral: around 0 and, for powers above 0, power * mu.
@@ -86,17 +95,16 @@ class Orders:
 
     def _step(self, low: float, high: float) -> tuple[float, float]:
         """The strip and the largest step that reach e**-50; a guess, which `_strip` then turns into a bound."""
-        x = np.linspace(low, high, 257)
+        x = np.linspace(low, high, 193)
         base = -x * x / 2 + self.power * log_mixture(x, self.q, self.mu)
-        best = (0.0, 0.0)
-        for a in self.widest * np.array([1.0, 0.6, 0.35, 0.2, 0.1, 0.03, 0.01, 1e-3, 1e-4]):
-            size, argument, _ = _turned(x, self.q, self.mu, a)
-            rise = np.max(base + self.power * size + self.y * argument) - np.max(base)
-            if self.power > 0:  # outside the window: e**-DIGITS that may grow by e**(y mu a)
-                rise = max(rise, self.y * self.mu * a - DIGITS + 3)
-            step = min(2 * np.pi * a / (DIGITS + 2 + a * a / 2 + rise), (high - low) / 16)
-            best = max(best, (step, a))
-        return best[1], best[0]
+        a = self.widest * STRIPS
+        size, argument, _ = _turned(x, self.q, self.mu, a[:, None])
+        rise = np.max(base + self.power * size + self.y * argument, axis=1) - np.max(base)
+        if self.power > 0:  # outside the window: e**-DIGITS that may grow by e**(y mu a)
+            rise = np.maximum(rise, self.y * self.mu * a - DIGITS + 3)
+        step = np.minimum(2 * np.pi * a / (DIGITS + 2 + a * a / 2 + rise), (high - low) / 16)
+        best = int(np.argmax(step))
+        return float(a[best]), float(step[best])
 
     def _tilt(self, log_weight: FloatArray, x: FloatArray) -> None:
         c, loss = self.c, self.loss
@@ -169,7 +177,9 @@ class Orders:
             sine, cosine = np.sin(angle), np.cos(angle)
             half = self.p * sine
             real, imaginary = -2 * np.sum(half * sine, axis=-1), 2 * np.sum(half * cosine, axis=-1)
-            value[part] = 0.5 * np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -1 + 1e-300)) + 1j * np.arctan2(imaginary, 1 + real)
+            change = 2 * real + real**2 + imaginary**2
+            log_size = np.where(change > -0.9, 0.5 * np.log1p(np.maximum(change, -0.9)), np.log(np.hypot(1 + real, imaginary) + 1e-300))
+            value[part] = log_size + 1j * np.arctan2(imaginary, 1 + real)
             rounding = np.abs(half) @ (2 * self.spread + 60 * UNIT) + np.abs(y[part]) * drift
             with np.errstate(divide="ignore", over="ignore"):
                 error[part] = (rounding + self.error) / np.exp(value[part].real)
@@ -177,17 +187,16 @@ class Orders:
 
     def log_modulus(self, y: float) -> float:
         """A bound on log|M(c + iv)| for all v >= y: the best of some shifts of the line of integration in x."""
-        if not hasattr(self, "_shifted"):
-            self._shifted = [(b, *_turned(self.x, self.q, self.mu, b)[:2]) for b in SHIFTS * self.widest]
-        best = 0.0
-        for b, size, argument in self._shifted:
-            with np.errstate(under="ignore"):
-                inside = float(self.p @ np.exp(self.power * size - y * argument))
-            decay = 2 * np.pi * (self.widest - b) / self.step
-            missed = np.exp(min(self.strip - decay - log1mexp(-decay) + np.log(2), 50.0))
-            missed += np.exp(min(self._outside_turned(b, 0.0), 50.0))
-            best = min(best, b * b / 2 + np.log(inside * (1 + 1e-12) + missed))
-        return self.level + best + 1e-15
+        if self._shifted is None:
+            shifts = SHIFTS * self.widest
+            size, argument, _ = _turned(self.x, self.q, self.mu, shifts[:, None])
+            decay = 2 * np.pi * (self.widest - shifts) / self.step
+            missed = np.exp(np.minimum(self.strip - decay - log1mexp(-decay) + np.log(2), 50.0))
+            missed += np.exp([min(self._outside_turned(b, 0.0), 50.0) for b in shifts])
+            self._shifted = shifts, self.power * size, argument, missed
+        shifts, turned, argument, missed = self._shifted
+        inside = np.exp(turned - y * argument) @ self.p
+        return self.level + min(0.0, float(np.min(shifts * shifts / 2 + np.log(inside * (1 + 1e-12) + missed)))) + 1e-15
 
     def mean(self) -> float:
         """E[L] = E[e**-L - 1 + L] under P; needs c = 0."""
@@ -195,7 +204,7 @@ class Orders:
 
 
 def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
-    """log M(t) at many real t at once, to about 1e-14; inf where it would take too many nodes."""
+    """log M(t) at many real t at once, rounded up by 1e-14, for Chernoff's bound; inf where it would take too many nodes."""
     power = t + 1 if remove else -t
     bound = np.full(t.shape, np.inf) if remove else np.maximum(-t * np.log1p(-q), 0.0)
     values = np.where(t == 0, 0.0, bound)
@@ -215,13 +224,7 @@ def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
     log_h = log_mixture(x, q, mu)
     loss = log_h if remove else -log_h
     log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(width) + (log_h if remove else 0.0)
-    level = logsumexp(log_weight + todo[:, None] * loss)
-    near = np.abs(level) < 0.5
-    if near.any():
-        tn = todo[near]
-        mean = np.sum(_weighted(log_weight, -loss))
-        level[near] = np.log1p(np.sum(_weighted(log_weight, tn[:, None] * loss), axis=-1) + tn * mean)
-    values[possible] = np.minimum(level, bound[possible])
+    values[possible] = np.minimum(logsumexp(log_weight + todo[:, None] * loss) + 1e-14, bound[possible])
     return values
 
 

@@ -139,8 +139,8 @@ class IndependentSum(PrivacyLoss):
         if rest <= 0:
             return 0.0, self.maximum
         slack = 4 * UNIT * (delta + self.infinity_mass) / rest if self.infinity_mass else UNIT
-        low, high = (self._solver.epsilon_bounds(float(np.log(rest)) + s) for s in (slack, -slack))
-        return low[0], min(high[1], self.maximum)
+        lower, upper = self._solver.epsilon_bounds(float(np.log(rest)), slack)
+        return lower, min(upper, self.maximum)
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
         return np.array([self._log_tail_bounds(float(x))[1] for x in loss.flat]).reshape(loss.shape)

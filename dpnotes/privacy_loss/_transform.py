@@ -1,0 +1,73 @@
+"""Moments at very many points of a line at once, from samples of delta and one Fourier transform, with a bounded error.
+
+e**(c l) delta(l) has the Fourier transform M(c + iy) / (z (z + 1)), so by Poisson's formula its samples at a step h give,
+exactly,
+
+    h sum_n e**(z l_n) delta(l_n) = sum_k M(z_k) / (z_k (z_k + 1)),    z_k = z + 2 pi i k / h.
+
+The k = 0 term is wanted; the others are bounded by what the loss knows about |M| far out (`_modulus`). They shrink like
+h**2, and like |M| itself, which for a loss with a density falls faster than any power of h.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpnotes._validate import FloatArray
+from dpnotes.privacy_loss._special import UNIT, log1mexp, logsumexp
+
+FINEST = 2**19
+
+
+def log_chernoff(t: FloatArray) -> FloatArray:
+    """log max over l of (1 - e**-l)_+ e**(-t l): delta(epsilon) is at most e**(this - t epsilon) M(t) for every t > 0."""
+    return t * np.log(t / (1 + t)) - np.log1p(t)
+
+
+def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0) -> tuple[np.ndarray, FloatArray]:
+    """log M at z = c + i j H, j = 0, 1, ..., and a bound on the relative error of each M.
+
+    loss : supplies `_log_delta_and_size(l)`, the log of delta and of a bound on the terms whose rounding it carries;
+    `_cumulant`, `_modulus`, `minimum`, `swapped`.
+    """
+    c, step = float(z[0].real), float(z[1].imag)
+    period = 2 * np.pi / step
+    points = 1 << int(np.ceil(np.log2(4 * len(z))))
+    while True:  # finer until what folds over cannot be seen, or it gets too long
+        h = period / points
+        folded = float(loss._modulus(c, np.array([1.5 * np.pi / h]))[0]) + 2 * np.log(h / (2 * np.pi)) + np.log(4.2)
+        if folded + 2 * np.log(abs(z[-1])) < -digits or points >= FINEST:
+            break
+        points *= 2
+    t = c + np.exp2(np.arange(-4.0, 24.0)) * max(c, 1.0) / 64
+    level = float(loss._cumulant(np.array([c]))[0])
+    with np.errstate(invalid="ignore"):
+        last = float(np.nanmin((loss._cumulant(t) + log_chernoff(t) - level + digits) / (t - c)))
+    first, left = float(loss.minimum), -np.inf
+    if first == -np.inf:  # left of `first` delta is 1 - e**l but for e**l delta'(-l), delta' of the swapped pair
+        s = np.exp2(np.arange(-20.0, 12.0))
+        bound = loss.swapped._cumulant(s) + log_chernoff(s)
+        first = float(np.max(-(bound - level + digits) / (c + 1 + s)))
+        left = float(np.min(bound + (c + 1 + s) * first)) - np.log(c + 1)
+    count = max(points, points * int(np.ceil((last - first) / h / points)))
+    last = first + h * count
+    with np.errstate(invalid="ignore"):
+        right = float(np.nanmin(loss._cumulant(t) + log_chernoff(t) - (t - c) * (last - h) - np.log(t - c)))
+    l = first + h * np.arange(count)
+    log_delta, log_size = loss._log_delta_and_size(l)
+    # everything relative to e**(c first)
+    tilt = c * (l - first) + np.log(h)
+    terms = np.exp(log_delta + tilt)
+    log_size = np.maximum(log_size, -1e5)
+    rounding = UNIT * float(np.sum(np.exp(log_size + tilt) * (24 + 2 * np.abs(log_size) + 3 * np.abs(tilt) + 3 * c * np.abs(l))))
+    terms = terms.reshape(-1, points).sum(axis=0)
+    transform = np.conj(np.fft.rfft(terms))[: len(z)]
+    rounding += UNIT * 6 * np.log2(points) * np.sqrt(points) * float(np.linalg.norm(terms))
+    below = h * (1 / np.expm1(z * h) - np.exp(first) / np.expm1((z + 1) * h))
+    rounding += UNIT * 12 / c
+    missed = np.exp(logsumexp(np.array([folded, left, right])) - c * first)
+    kernel = z * (z + 1)
+    moment = kernel * (transform + below)
+    size = np.maximum(np.abs(moment), 1e-300)
+    error = np.abs(kernel) * (rounding + missed) / size + UNIT * (8 + 2 * np.abs(z * first))
+    return np.log(np.where(moment == 0, 1e-300, moment)) + z * first, error
