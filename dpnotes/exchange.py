@@ -117,7 +117,8 @@ def exchange(guarantee: Any, *, delta: float = 1e-6, alpha: ArrayLike = (2.0, 8.
         none = value is None or np.isinf(value)
         rows.append((currency, None if none else float(value), "none" if none else kind, why))
 
-    known = "exact" if losses else "upper bound"
+    exact = losses and getattr(guarantee, "kinds", {}).get("loss", "exact") == "exact"
+    known = "exact" if exact else "upper bound"
     largest = float(curve(np.inf))
     row("pure DP, epsilon", largest, known,
         "the largest privacy loss" if np.isfinite(largest) else _NO_PURE[_kind(guarantee)])
@@ -125,7 +126,7 @@ def exchange(guarantee: Any, *, delta: float = 1e-6, alpha: ArrayLike = (2.0, 8.
     if losses:
         epsilon = max(float(loss.epsilon(delta)) for loss in losses)
         leak = max(loss.infinity_mass for loss in losses)
-        row(name, epsilon, "exact", "the hockey stick of the worst pair" if np.isfinite(epsilon) else
+        row(name, epsilon, known, "the hockey stick of the worst pair" if np.isfinite(epsilon) else
             "delta is below the probability of a leak" if leak > delta else "the loss is unbounded, and delta is 0")
     else:
         epsilon = float(conversions.rdp_curve_to_epsilon(curve, delta))
@@ -136,7 +137,7 @@ def exchange(guarantee: Any, *, delta: float = 1e-6, alpha: ArrayLike = (2.0, 8.
         kind = "tight" if isinstance(guarantee, ZCDP) else known
         known_as = "the moment of the worst pair" if losses else "Gaussian noise has it" if kind == "tight" else "as given"
         row(f"Rényi DP, order {order:g}", value, kind, known_as if np.isfinite(value) else _NO_RENYI[_kind(guarantee)])
-    row("zCDP, rho", *_zcdp(guarantee, curve, losses))
+    row("zCDP, rho", *_zcdp(guarantee, losses, known))
     row("Gaussian DP, mu", *_gdp(guarantee, losses, largest))
     advantage = max(loss.delta(0.0) for loss in losses) if losses else conversions.rdp_curve_to_delta(curve, 0.0)
     row("membership advantage", float(advantage), known, "delta at epsilon = 0")
@@ -144,10 +145,11 @@ def exchange(guarantee: Any, *, delta: float = 1e-6, alpha: ArrayLike = (2.0, 8.
 
 
 _LEAK = "a leak of probability delta makes every order above 1 infinite"
-_NO_PURE = {"approx": "a leak of probability delta has infinite loss", "zcdp": "zCDP allows unbounded losses, as of Gaussian noise",
+_NO_PURE = {"approx": "a leak of probability delta has infinite loss", "zcdp": "zCDP allows unbounded losses, as Gaussian ones",
             "rdp": "a Rényi bound at finite orders allows unbounded losses", "gdp": "Gaussian losses are unbounded",
             "other": "its loss is unbounded"}
-_NO_RENYI = {"approx": _LEAK, "zcdp": "infinite", "rdp": "above the orders given", "gdp": "infinite", "other": "this moment is infinite"}
+_NO_RENYI = {"approx": _LEAK, "zcdp": "infinite", "rdp": "above the orders given", "gdp": "infinite",
+             "other": "this moment is infinite"}
 
 
 def _kind(guarantee: Any) -> str:
@@ -172,7 +174,7 @@ def _curve(guarantee: Any, losses: list[PrivacyLoss]) -> Callable[[ArrayLike], A
     return guarantee.renyi
 
 
-def _zcdp(guarantee: Any, curve: Callable, losses: list[PrivacyLoss]) -> tuple[float | None, str, str]:
+def _zcdp(guarantee: Any, losses: list[PrivacyLoss], known: str) -> tuple[float | None, str, str]:
     if isinstance(guarantee, PureDP):
         return float(conversions.pure_to_zcdp(guarantee.epsilon)), "exact", "epsilon tanh(epsilon/2), randomized response"
     if isinstance(guarantee, ZCDP):
@@ -180,12 +182,13 @@ def _zcdp(guarantee: Any, curve: Callable, losses: list[PrivacyLoss]) -> tuple[f
     try:
         rho = ZCDPAccountant().add(guarantee).rho
     except ValueError:
-        finite = isinstance(guarantee, RDP)
-        return None, "none", "finitely many orders bound no line through all of them" if finite else (
-            f"{_LEAK}; outside the leak rho = epsilon tanh(epsilon/2)")
+        if isinstance(guarantee, RDP):
+            return None, "none", "finitely many orders bound no line through all of them"
+        leak = any(loss.infinity_mass for loss in losses)
+        return None, "none", f"{_LEAK}; outside it rho = epsilon tanh(epsilon/2)" if leak else "no line above its curve is known"
     if losses and all(isinstance(loss, GaussianLoss) for loss in losses):
         return rho, "exact", "mu**2 / 2"
-    return rho, "exact" if losses else "upper bound", "the supremum over orders of renyi(alpha) / alpha"
+    return rho, known, "the supremum over orders of renyi(alpha) / alpha"
 
 
 def _gdp(guarantee: Any, losses: list[PrivacyLoss], largest: float) -> tuple[float | None, str, str]:

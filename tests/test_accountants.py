@@ -117,7 +117,7 @@ def test_bad_arguments(name):
         with pytest.raises(ValueError, match="delta"):
             ledger.epsilon(bad)
     for bad in (np.nan, -0.1, "1"):
-        with pytest.raises(ValueError, match="epsilon|target"):
+        with pytest.raises(ValueError, match=r"epsilon|target"):
             ledger.delta(bad)
     for bad in (-1, 1.5, True, None, np.nan):
         with pytest.raises(ValueError, match="times"):
@@ -165,7 +165,7 @@ def test_never_below_the_exact_value(name):
 
 def test_what_cannot_be_read_says_why():
     refusals = [
-        (PureAccountant, Gaussian(sigma=1.0), "largest|arbitrarily large"), (PureAccountant, ApproxDP(1.0, 1e-6), "arbitrarily large"),
+        (PureAccountant, Gaussian(sigma=1.0), "arbitrarily large"), (PureAccountant, ApproxDP(1.0, 1e-6), "arbitrarily large"),
         (PureAccountant, ZCDP(0.1), "arbitrarily large"), (PureAccountant, RDP({2: 0.5}), "arbitrarily large"),
         (RenyiAccountant, ApproxDP(1.0, 1e-6), "show everything"), (RenyiAccountant, Gaussian(sigma=0.0), "show everything"),
         (ZCDPAccountant, ApproxDP(1.0, 1e-6), "leak"), (ZCDPAccountant, RDP({2: 0.5, 32: 4.0}), "finitely many"),
@@ -379,7 +379,7 @@ def test_a07_calibrations_read_back():
 
 def test_a10_tiny_delta():
     run = SampledGaussianRun(4.0, 0.00033)
-    assert 0.0572 <= NumericalAccountant().add(run, 10_000).epsilon(1.1e-18)
+    assert NumericalAccountant().add(run, 10_000).epsilon(1.1e-18) >= 0.0572
     ledger = RenyiAccountant("cks").add(run, 10_000)
     assert 0.0572 <= ledger.epsilon(1.1e-18) <= value("A10", 1) * (1 + 1e-9)
 
@@ -433,7 +433,8 @@ def test_a22_a23_published_numbers():
         assert min(cv.rdp_to_epsilon_mironov(orders, old.renyi(orders), 1e-5)) == pytest.approx(value("A23", number), rel=1e-4)
         assert old.epsilon(1e-5) <= value("A23", number) * (1 + 1e-6)
     improved = RenyiAccountant("cks").add(SampledGaussianRun(4.0, 0.01), times=10_000)
-    assert improved.epsilon(1e-5) == pytest.approx(value("A23", 2), rel=1e-4)
+    assert min(cv.rdp_to_epsilon_cks(orders, improved.renyi(orders), 1e-5)) == pytest.approx(value("A23", 2), rel=1e-6)
+    assert value("A23", 3) < improved.epsilon(1e-5) <= value("A23", 2)
 
 
 def test_a25_budget_constants():

@@ -61,8 +61,8 @@ def test_arguments():
         with pytest.raises(ValueError, match="is not allowed"):
             BasicFilter(1).spend(bad)
     for bad in (lambda: RenyiFilter(1.0, 1.0), lambda: RenyiFilter(np.nan, 1.0), lambda: FullyAdaptiveFilter(1.0, 0.0),
-                lambda: FullyAdaptiveFilter(0.0, 1e-6), lambda: FullyAdaptiveFilter(1.0, 1e-6, leaks=1e-6), lambda: Odometer(0.0, 1.0),
-                lambda: Odometer(1e-6, 0.0)):
+                lambda: FullyAdaptiveFilter(0.0, 1e-6), lambda: FullyAdaptiveFilter(1.0, 1e-6, leaks=1e-6),
+                lambda: Odometer(0.0, 1.0), lambda: Odometer(1e-6, 0.0)):
         with pytest.raises(ValueError, match="is not allowed"):
             bad()
 

@@ -15,7 +15,7 @@ from dpnotes.accountants._guarantees import GDP, ZCDP, Guarantee, PureDP, by_dir
 from dpnotes.accountants._numerical import directed_losses
 from dpnotes.accountants._pure import each
 from dpnotes.conversions._curves import TO_DELTA
-from dpnotes.privacy_loss import GaussianLoss, PrivacyLoss
+from dpnotes.privacy_loss import GaussianLoss, PoissonGaussianLoss, PrivacyLoss
 
 
 class RenyiAccountant(Accountant):
@@ -136,13 +136,19 @@ def _lines(entry: Any) -> dict[str, Any]:
         losses = directed_losses(entry)
     except ValueError:
         return curves_of(entry)
-    return {direction: _known_rho(loss) for direction, loss in losses.items()}
+    return {direction: _line(loss, entry) for direction, loss in losses.items()}
 
 
-def _known_rho(loss: PrivacyLoss) -> Any:
-    inner = getattr(loss, "_inner", None)  # a sample of a Gaussian: convexity bounds it by the Gaussian, large orders reach that
-    gaussian = inner if isinstance(inner, GaussianLoss) and np.isinf(loss.maximum) else loss
-    return gaussian.mu**2 / 2 if isinstance(gaussian, GaussianLoss) else loss.renyi
+def _line(loss: PrivacyLoss, entry: Any) -> Any:
+    if isinstance(loss, GaussianLoss):
+        return loss.mu**2 / 2
+    if np.isfinite(loss.maximum):
+        return loss.renyi
+    if isinstance(loss, PoissonGaussianLoss):  # convexity bounds it by the Gaussian not sampled, and large orders reach that
+        return loss.mu**2 / 2
+    # No order is large enough to see the slope of an unbounded loss: here the mechanism's own word is needed.
+    own = getattr(entry, "rho", np.inf)
+    return float(own) if np.isfinite(own) else loss.renyi
 
 
 def _rho(direction: list[tuple[Any, int]]) -> float:

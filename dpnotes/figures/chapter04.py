@@ -16,7 +16,7 @@ from dpnotes.privacy_loss import GaussianLoss
             "far out in its right tail, where what is left of the curve is too thin to see.")
 def fixed_price(ax, sigma=2.0, epsilon=2.0):
     loss = GaussianLoss(1 / sigma)
-    x = np.linspace(loss.mean() - 4 / sigma, max(loss.mean() + 4.5 / sigma, 1.15 * epsilon), 500)
+    x = np.linspace(min(loss.mean() - 4 / sigma, -0.65 * epsilon), max(loss.mean() + 4.5 / sigma, 1.15 * epsilon), 500)
     density = np.exp(-((x - loss.mean()) * sigma) ** 2 / 2) * sigma / np.sqrt(2 * np.pi)
     ax.plot(x, density, color=BLUE, label=_("density of the loss L"))
     ax.fill_between(x, density, where=x > epsilon, color=RED, label=_("L above the price"), **SHADE)
@@ -57,14 +57,14 @@ def worst_case_loss(ax, k=50, epsilon=0.2):
     ax.bar(loss.losses, np.exp(loss.log_masses), width=1.5 * epsilon, color=BLUE, alpha=0.8, label=_("probability of the loss"))
     ax.axvline(allowed, color=GREEN, linestyle="--", label=_("ε at δ = 10⁻⁶"))
     ax.axvline(total, color=RED, linestyle=":", label=_("plain sum kε"))
-    ax.set(xlabel=_("total privacy loss"), ylabel=_("probability"), xlim=(-1.1 * total, 1.1 * total),
+    ax.set(xlabel=_("total privacy loss"), ylabel=_("probability"), xlim=(-1.05 * total - epsilon, 1.05 * total + epsilon),
            ylim=(0, 1.4 * np.exp(loss.log_masses.max())))
     ax.legend(loc="upper left")
     return _("The last rung, {total:.4g}, has probability {top:.3g}. The mean loss is {mean:.4g}; δ = 10⁻⁶ allows ε = {allowed:.5g}.").format(
         total=total, top=float(np.exp(loss.log_masses[-1])), mean=loss.mean(), allowed=allowed)
 
 
-@figure("mixed-deltas", chapter=4, source="S4.28", move={"k": (1, 100), "sigma": (1.0, 6.0)},
+@figure("mixed-deltas", chapter=4, source="S4.28", move={"k": (2, 100), "sigma": (1.0, 6.0)},
         caption="The plain sum for Gaussian queries needs a δ for each of them: keeping 'ε = 2 a query' lets the total δ grow k-fold.",
         alt="Two curves against the number of queries: the epsilon that plain sums give when the total delta is held at one in a million bends upward; the "
             "straight line through two per query lies below it, and its total delta is written at the end.")

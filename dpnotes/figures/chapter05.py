@@ -97,7 +97,7 @@ def order_as_a_lens(ax, sigma=2.0, epsilon=1.0):
     ax.plot(alpha, gaussian.renyi(alpha), color=BLUE, label=_("Gaussian, σ = {sigma:.3g}").format(sigma=sigma))
     ax.plot(alpha, laplace.renyi(alpha), color=GREEN, linestyle="-.", label=_("Laplace, ε = {epsilon:.3g}").format(epsilon=epsilon))
     ax.axhline(epsilon, color=GREEN, linestyle=":", linewidth=1.3, label=_("its largest loss, order ∞"))
-    ax.set(xlabel=_("order α"), ylabel=_("Rényi divergence"), xlim=(1, 32), ylim=(0, None))
+    ax.set(xlabel=_("order α"), ylabel=_("Rényi divergence"), xlim=(1, 32), ylim=(0, 1.5 * max(epsilon, gaussian.renyi(32))))
     ax.legend(loc="upper left")
     return _("Orders 1, 2, 16: Gaussian {a:.4g}, {b:.4g}, {c:.4g}; Laplace {d:.4g}, {e:.4g}, {f:.4g}.").format(
         a=gaussian.renyi(1), b=gaussian.renyi(2), c=gaussian.renyi(16), d=laplace.renyi(1), e=laplace.renyi(2), f=laplace.renyi(16))
@@ -115,8 +115,8 @@ def ledger_by_order(ax, k=20, delta=1e-6):
     ax.bar(place, totals - entries, 0.6, bottom=entries, color="white", edgecolor=ORANGE, hatch="//", label=_("conversion: log(1/δ) / (α-1)"))
     for i, total in enumerate(totals):
         ax.text(i, total + 0.02 * totals.max(), f"{total:.3f}", ha="center", weight="bold" if i == best else "normal", color=RED if i == best else INK)
-    ax.set(xticks=place, xticklabels=[str(a) for a in ORDERS], xlabel=_("order α"), ylabel=_("ε"), ylim=(0, 1.15 * totals.max()))
-    ax.legend(loc="upper left")
+    ax.set(xticks=place, xticklabels=[str(a) for a in ORDERS], xlabel=_("order α"), ylabel=_("ε"), ylim=(0, 1.4 * totals.max()))
+    ax.legend(loc="upper center")
     return _("After {k} queries the best of these orders is {order}: ε = {best:.5g}. The best of all orders gives {free:.5g}.").format(
         k=k, order=ORDERS[best], best=totals[best], free=conversions.zcdp_to_epsilon_bun_steinke(k / 8, delta))
 
@@ -139,7 +139,7 @@ def best_order(ax, k=20, delta=1e-6):
     ax.set(xscale="log", xlabel=_("order α"), ylabel=_("ε"), ylim=(0, 4.5 * exact), xlim=(alpha[0], alpha[-1]),
            xticks=[2, 4, 8, 16, 32], xticklabels=["2", "4", "8", "16", "32"])
     ax.minorticks_off()
-    ax.legend(loc="upper center")
+    ax.legend(loc="best")
     return _("Best order {order:.5g}: ε = {best:.6g}; the grid gives {grid:.6g}; the better conversion {cks:.6g}; exact {exact:.6g}.").format(
         order=order, best=conversions.zcdp_to_epsilon_bun_steinke(rho, delta), grid=grid.min(), cks=curves[1].min(), exact=exact)
 
