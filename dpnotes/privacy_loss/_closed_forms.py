@@ -272,12 +272,11 @@ class DiscreteLoss(PrivacyLoss):
             return float(corners[-1]), float(corners[-1])
         # Between two losses delta(epsilon) = infinity_mass + D - (e**epsilon - 1) B: B is the Q-mass of the losses above, D
         # what their P-mass exceeds it by. Solve there.
-        first, last = 0, len(corners) - 1  # halve: a table of all corners against all losses would be large
+        first, last = 0, len(corners) - 1  # delta falls: bisect for the first corner at which it is small enough
         while first < last:
             middle = (first + last) // 2
-            enough = self._log_delta(corners[middle]) <= np.log(delta)
-            first, last = (first, middle) if enough else (middle + 1, last)
-        above = self.losses >= corners[first]
+            first, last = (first, middle) if self._log_delta(corners[middle]) <= np.log(delta) else (middle + 1, last)
+        above = self.losses >= corners[last]
         excess = float(np.sum(self._masses[above] * -np.expm1(-self.losses[above])))
         missing = delta - self.infinity_mass
         log_b = logsumexp((self.log_masses - self.losses)[above])

@@ -167,8 +167,8 @@ class Inversion:
                 first, last = (first, middle) if excess(middle, sharp) <= 0 else (middle + 1, last)
             return last
 
-        left = excess(len(COUNTS) - 1, MODEST)
-        if left <= 0:
+        left = excess(len(COUNTS) - 1, SHARPEST)
+        if left <= np.log(1e4):  # |M| falls
             place = enough(SHARPEST)
             count, smoothing = int(COUNTS[place if COUNTS[place] <= 2**12 else enough(MODEST)]), 0.0
         else:  # add the least Gaussian that makes the last count enough
@@ -265,6 +265,11 @@ class Inversion:
 
     def _newton(self, epsilon: float, log_delta: float) -> float:
         """Where the trapezoid sum equals the target; no bound, only a good place to try."""
+        for _ in range(60):  # far to the right the sum is all rounding error
+            total, error, *_ = self.line.value(epsilon, self.line.smoothing)
+            if total > 2 * error:
+                break
+            epsilon /= 1.5
         for _ in range(20):
             total, _, slope, factor = self.line.value(epsilon, self.line.smoothing)
             if total <= 0 or slope >= 0:

@@ -84,8 +84,10 @@ class Orders:
         k, edge = self.power, np.log1p(-self.q)
         digits = DIGITS + 12 * (self.c < 0)
         if k <= 0:
-            reach = np.sqrt(2 * (digits + k * edge))
-            return -reach, reach
+            digits += k * edge
+            # to the right the strip's modulus may grow by e**(y mu a) cos(mu a / 2)**k before e**(-x**2 / 2) wins
+            turn = self.mu * self.widest
+            return -np.sqrt(2 * digits), np.sqrt(2 * (digits + self.y * turn + k * np.log(np.cos(turn / 2))))
         top = max(k, 1.0)
         growth = np.log(self.q) + top * (top - 1) * self.mu**2 / 2
         whole = max(0.0, (top - 1) * np.log(self.q) + growth)  # a lower bound of log M(c): M >= 1 and h >= q R
@@ -126,12 +128,17 @@ class Orders:
         self.spread = relative
         self.strip = self._strip(self.widest, 0.0)
         self.outside = self._outside()
+        self._ends = x[:1]
         decay = 2 * np.pi * self.a / self.step
         missed = np.logaddexp(self._strip(self.a, self.y), self._outside_turned(self.a, self.y)) - decay - log1mexp(-decay)
         # the same for the subtracted 1 and h, whose integrals along the strip are at most e**(a**2 / 2)
         line = np.log(2 + abs(c)) + self.a**2 / 2 - decay - min(level, 0.0)
         self.error = 4 * (np.exp(min(missed, 50.0)) + np.exp(min(np.logaddexp(*self.outside), 50.0)) + np.exp(line))
         self.level_error = rounding + self.error
+        most = max(-self.power, 0.0) * -np.log(np.cos(self.mu * self.widest / 2))
+        kept = np.log(np.maximum(self.p, 1e-300)) + most > -69  # the rest is below 1e-24 together, turned or not
+        self.p, self.loss, self.loss_error, self.spread = (a[kept] for a in (self.p, self.loss, self.loss_error, self.spread))
+        self.x, self.error = self.x[kept], self.error + 1e-24
 
     def _strip(self, a: float, y: float) -> float:
         """log of a bound on the integral of the modulus along Im x = +-a, in the window, relative to M(c)."""
@@ -161,10 +168,11 @@ class Orders:
 
     def _outside_turned(self, a: float, y: float) -> float:
         """log of a bound on the integral of the modulus along Im x = +-a, outside the window, relative to M(c)."""
-        _, argument, _ = _turned(self.x[:1], self.q, self.mu, a)  # the argument rises in x, up to mu a
-        shrink = max(-self.power, 0.0) * -np.log(np.cos(self.mu * a / 2))
+        size, argument, share = _turned(self._ends, self.q, self.mu, a)  # the argument rises in x, up to mu a
+        most = max(-self.power, 0.0) * -np.log(np.cos(self.mu * a / 2))  # |h(x + ia)| is smallest against h(x) at a share 1/2
+        shrink = max(-self.power, 0.0) * -float(size[0]) if share[0] < 0.4 else most
         left, right = self.outside
-        return float(np.logaddexp(left + y * argument[0], right + y * self.mu * a)) + a * a / 2 + shrink
+        return float(np.logaddexp(left + y * argument[0] + shrink, right + y * self.mu * a + most)) + a * a / 2
 
     def on_line(self, y: FloatArray) -> tuple[np.ndarray, FloatArray]:
         """log M(c + iy) and a bound on the relative error of each M."""

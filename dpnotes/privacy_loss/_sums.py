@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import comb, isinf, lgamma
+from math import comb, isinf
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammainc, gammaln
 
 from dpnotes._validate import FloatArray, count, plain, real
 from dpnotes.privacy_loss._base import PrivacyLoss
-from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss
+from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._special import UNIT, log1mexp
 
-MOST_ATOMS = 20_000
+MOST_ATOMS = 60_000
+MOST_LAPLACE = 16
+MOST_LATTICE = 30_000  # a convolution of two such takes about a second
 
 
 def independent_sum(parts: Iterable[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
@@ -41,38 +46,143 @@ def independent_sum(parts: Iterable[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
         kept = [(loss, copies) for loss, copies in kept if not isinstance(loss, DiscreteLoss)] + [(exact, 1)]
     if mu > 0 or not kept:
         kept.append((GaussianLoss(float(mu)), 1))
-    return kept[0][0] if len(kept) == 1 and kept[0][1] == 1 else IndependentSum(kept)
+    if len(kept) == 1 and kept[0][1] == 1:
+        return kept[0][0]
+    few_laplace = len(kept) == 1 and isinstance(kept[0][0], LaplaceLoss) and kept[0][1] <= MOST_LAPLACE
+    return LaplaceSum(kept) if few_laplace else IndependentSum(kept)
+
+
+class ExactSum(DiscreteLoss):
+    """The sum of finitely-valued losses, each value with its mass. Exact but for rounding, which its bounds include.
+
+    `mass_error` bounds the relative error of the masses, `loss_error` the absolute error of the losses, e**log_lost the mass
+    that was too small to keep.
+    """
+
+    mass_error = loss_error = 0.0
+    log_lost = -np.inf  # of a bound on mass that was too small to keep
+
+    def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
+        """(lower, upper) around log delta: the computed curve, moved by the rounding of its losses and masses."""
+        epsilon = real("epsilon", epsilon)
+        low, high = (np.asarray(self._log_delta(epsilon + move)) for move in (self.loss_error, -self.loss_error))
+        slack = (self.mass_error + 4e-15) * (1 + np.where(np.isfinite(low), np.abs(low), 0.0) / 800)
+        return plain(low - slack), plain(np.minimum(np.logaddexp(high + slack, self.log_lost), 0.0))
+
+    def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
+        slack = self.mass_error + 4e-15
+        low = super()._epsilon_bounds(min(delta * (1 + slack), 1.0))[0] if delta < 1 else 0.0
+        spare = delta * (1 - slack) - np.exp(self.log_lost)
+        high = 0.0 if delta == 1 else super()._epsilon_bounds(spare)[1] if spare >= 0 else self.maximum
+        if delta <= self.infinity_mass:  # not a matter of rounding
+            low = high = super()._epsilon_bounds(delta)[1]
+        return max(0.0, low - self.loss_error) if np.isfinite(low) else low, high + self.loss_error if high > 0 else 0.0
 
 
 def _all_sums(parts: list[tuple[DiscreteLoss, int]]) -> DiscreteLoss | None:
     """Every value of the sum with its mass, or None when there are more than MOST_ATOMS."""
-    size = 1
+    total, mass_error, loss_error, lost = None, 0.0, 0.0, 0.0
     for loss, copies in parts:
-        size *= comb(copies + len(loss.losses) - 1, copies)
-        if size > MOST_ATOMS:
+        powered = _power(loss, copies)
+        if powered is None:
             return None
-    losses, log_masses = np.zeros(1), np.zeros(1)
-    log_finite, log_other, error = 0.0, 0.0, 0.0
-    for loss, copies in parts:
-        counts = _compositions(copies, len(loss.losses))
-        log_ways = lgamma(copies + 1) - _log_factorial(copies)[counts].sum(axis=1)
-        own = log_ways + counts @ loss.log_masses
-        losses = (losses[:, None] + counts @ loss.losses).ravel()
-        log_masses = (log_masses[:, None] + own).ravel()
-        log_finite += copies * np.log1p(-loss.infinity_mass)
-        log_other += copies * np.log1p(-loss._other_mass)
-    total = DiscreteLoss(losses, log_masses, float(-np.expm1(log_finite)), float(-np.expm1(log_other)))
-    return total
+        own_losses, own_masses, own_mass_error, own_loss_error, own_lost = powered
+        losses, log_masses = total or (np.zeros(1), np.zeros(1))
+        if len(losses) * len(own_losses) > MOST_ATOMS:
+            return None
+        total = (losses[:, None] + own_losses).ravel(), (log_masses[:, None] + own_masses).ravel()
+        mass_error += own_mass_error + 4 * UNIT
+        lost += own_lost
+        loss_error += own_loss_error + 4 * UNIT * float(np.max(np.abs(total[0])))
+    infinity, other = (float(-np.expm1(sum(k * np.log1p(-mass) for mass, k in masses)))
+                       for masses in ([(loss.infinity_mass, k) for loss, k in parts], [(loss._other_mass, k) for loss, k in parts]))
+    made = ExactSum(*total, infinity, other)
+    made.mass_error, made.loss_error = mass_error, loss_error
+    with np.errstate(divide="ignore"):
+        made.log_lost = float(np.log(lost))
+    return made
 
 
-def _log_factorial(n: int) -> FloatArray:
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+def _power(loss: DiscreteLoss, copies: int) -> tuple[FloatArray, FloatArray, float, float, float] | None:
+    """Losses and log masses of `copies` copies; bounds on the relative error of the masses and on that of the losses; lost mass."""
+    atoms, largest = len(loss.losses), float(np.max(np.abs(loss.losses), initial=0.0))
+    error = 4 * UNIT * copies * largest
+    if isinstance(loss, ExactSum):
+        error += copies * loss.loss_error
+    inherited, lost = (copies * loss.mass_error, copies * np.exp(loss.log_lost)) if isinstance(loss, ExactSum) else (0.0, 0.0)
+    if copies == 1:
+        return loss.losses, loss.log_masses, inherited, error, lost
+    if comb(copies + atoms - 1, copies) <= MOST_ATOMS and (atoms < 3 or copies < 4):
+        counts = _compositions(copies, atoms)
+        log_masses, mass_error = _log_multinomial(copies, counts, loss.log_masses)
+        return counts @ loss.losses, log_masses, mass_error + inherited, error, lost
+    # On a lattice: convolution of positive masses, every value right to a few roundings for each term that is added.
+    gap = float(np.min(np.diff(loss.losses)))
+    steps = np.round((loss.losses - loss.losses[0]) / gap)
+    off = float(np.max(np.abs(loss.losses[0] + steps * gap - loss.losses)))
+    if off > 1e-12 * (largest + gap) or steps[-1] * copies > MOST_LATTICE:
+        return None
+    one = np.zeros(int(steps[-1]) + 1)
+    one[steps.astype(int)] = np.exp(loss.log_masses)
+    result, square, left, mass_error = np.ones(1), one, copies, 0.0
+    level = UNIT * (8 + float(np.max(np.abs(loss.log_masses))))
+    while True:
+        if left & 1:
+            mass_error += level + UNIT * (min(len(result), len(square)) + 2)
+            result = np.convolve(result, square)
+        left >>= 1
+        if not left:
+            break
+        level = 2 * level + UNIT * (len(square) + 2)
+        square = np.convolve(square, square)
+    with np.errstate(divide="ignore"):
+        log_masses = np.log(result)
+    kept = log_masses > -690  # smaller masses have lost digits to underflow
+    lost += len(result) * float(np.exp(-690))
+    losses = copies * loss.losses[0] + gap * np.arange(len(result))
+    return losses[kept], log_masses[kept], mass_error + inherited, error + copies * off, lost
+
+
+def _log_multinomial(n: int, counts: np.ndarray, log_p: FloatArray) -> tuple[FloatArray, float]:
+    """log of n! / prod(k!) prod(p**k), and a bound on its error where it is above -800.
+
+    By Loader's (2000) arrangement: with k = n q, the leading term is -n KL(q, p), whose parts n p d(k / (n p)) with
+    d(r) = r log r + 1 - r are nonnegative and do not cancel, and the rest is Stirling's correction.
+    """
+    expected = n * np.exp(log_p)
+    ratio = counts / expected
+    near = np.abs(ratio - 1) < 0.3
+    shift = np.where(near, ratio - 1, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.where(counts > 0, counts * (np.log(counts) - np.log(expected)), 0.0) + expected - counts
+    # r log r + 1 - r for r = 1 + s, without cancellation: s**2 sum of (-s)**j / ((j + 1) (j + 2))
+    series = sum((-shift) ** j / ((j + 1) * (j + 2)) for j in range(30))
+    deviance = np.where(near, expected * shift * shift * series, far)
+    with np.errstate(divide="ignore"):
+        stirling = np.where(counts > 0, _stirling_error(counts) + 0.5 * np.log(2 * np.pi * np.maximum(counts, 1)), 0.0)
+    value = _stirling_error(np.array(n)) + 0.5 * np.log(2 * np.pi * max(n, 1)) - np.sum(stirling + deviance, axis=-1)
+    # Above e**-800 every |k - n p| is at most sqrt(1600 n), and that times the rounding of p is what the deviance feels.
+    parts = counts.shape[1]
+    error = UNIT * (40 + 12 * 800 + 4 * parts * np.sqrt(1600.0 * n) * (2 + float(np.max(np.abs(log_p)))))
+    return value if n else np.zeros(len(counts)), float(error)
+
+
+def _stirling_error(n: np.ndarray) -> FloatArray:
+    """log n! - log(sqrt(2 pi n) (n / e)**n) for whole n >= 1; 0 stands for n = 0."""
+    n = np.asarray(n, dtype=float)
+    small = gammaln(np.minimum(n, 16) + 1) - 0.5 * np.log(2 * np.pi * np.clip(n, 1, 16)) - np.minimum(n, 16) * (np.log(np.clip(n, 1, 16)) - 1)
+    m = np.maximum(n, 16.0)
+    large = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / m**2) / m**2) / m**2) / m**2) / m
+    return np.where(n == 0, 0.0, np.where(n < 16, small, large))
 
 
 def _compositions(total: int, parts: int) -> np.ndarray:
     """All ways to write `total` as an ordered sum of `parts` counts, shape (ways, parts)."""
     if parts == 1:
         return np.array([[total]])
+    if parts == 2:
+        first = np.arange(total + 1)
+        return np.stack([first, total - first], axis=1)
     rows = [np.insert(_compositions(total - first, parts - 1), 0, first, axis=1) for first in range(total + 1)]
     return np.concatenate(rows)
 
@@ -196,3 +306,58 @@ class IndependentSum(PrivacyLoss):
     @property
     def swapped(self) -> PrivacyLoss:
         return independent_sum([(loss.swapped, k) for loss, k in self.parts])
+
+
+class LaplaceSum(IndependentSum):
+    """A few copies of one Laplace loss: exact but for rounding, which the bounds include.
+
+    With v = 1 / (2z + 1), the transform of 2 G for a standard exponential G read backwards, the moments are
+    M(z) = (e**(z b) (1 + v) + e**(-(z + 1) b) (1 - v)) / 2. The k-th power is a sum of terms e**(z a) v**n, each the law of
+    a - 2 G_n with G_n of the Gamma law with shape n, so that delta and tail are sums of those of such laws. The terms
+    alternate: at most about (1 + e**-b)**k roundings are lost, which is why this is for few copies.
+    """
+
+    def _terms(self, loss: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """For every i of k in the second part, and n: the coefficient, n, and w = a - loss where positive."""
+        (part, k), = self.parts
+        rows = []
+        for i in range(k + 1):
+            signs = np.polynomial.polynomial.polymul(np.polynomial.polynomial.polypow([1.0, 1.0], k - i),
+                                                     np.polynomial.polynomial.polypow([1.0, -1.0], i))
+            w = (k - 2 * i) * part.bound - loss
+            if w > 0:
+                weight = comb(k, i) * 0.5**k * np.exp(-i * part.bound)
+                rows += [(weight * c, n, w) for n, c in enumerate(signs)]
+        return tuple(np.array(column) for column in zip(*rows, strict=True)) if rows else (np.zeros(0),) * 3
+
+    def _sum(self, coefficient: FloatArray, value: FloatArray) -> tuple[float, float]:
+        (_, k), = self.parts
+        with np.errstate(divide="ignore"):
+            total, error = float(np.sum(coefficient * value)), 16 * (k + 2) * UNIT * float(np.sum(np.abs(coefficient)))
+            return float(np.log(max(total - error, 0.0))), float(np.log(min(total + error, 1.0)))
+
+    def _log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        if not 0 <= epsilon < self.maximum:
+            return super()._log_delta_bounds(epsilon)
+        coefficient, n, w = self._terms(epsilon)
+        # P[2 G_n < w] - e**-w E[e**(2 G_n); 2 G_n < w], by the partial sums that the residues at 0, -1 and -1/2 give
+        value = 1 - (-1.0) ** n * np.exp(-w)
+        order = int(n.max())
+        power = np.exp(-w / 2)
+        for m in range(order):
+            value -= np.where((n > m) & ((n - 1 - m) % 2 == 0), 2 * power, 0.0)
+            power = power * (w / 2) / (m + 1)
+        low, high = self._sum(coefficient, value)
+        if high - low > 1e-9:  # too much has cancelled: two brackets are better than one
+            other = super()._log_delta_bounds(epsilon)
+            return max(low, other[0]), min(high, other[1])
+        return low, high
+
+    def _log_tail_bounds(self, loss: float) -> tuple[float, float]:
+        if not self.minimum <= loss < self.maximum:
+            return super()._log_tail_bounds(loss)
+        coefficient, n, w = self._terms(loss)
+        return self._sum(coefficient, np.where(n == 0, 1.0, gammainc(np.maximum(n, 1), w / 2)))
+
+    def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
+        return PrivacyLoss._epsilon_bounds(self, delta)
