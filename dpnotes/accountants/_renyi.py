@@ -14,7 +14,7 @@ from dpnotes.accountants._base import Accountant
 from dpnotes.accountants._guarantees import GDP, ZCDP, Guarantee, PureDP, by_direction, curves_of, quick_curves_of
 from dpnotes.accountants._numerical import directed_losses
 from dpnotes.accountants._pure import each
-from dpnotes.conversions._curves import TO_DELTA
+from dpnotes.conversions._curves import TO_DELTA, TO_EPSILON, search_orders
 from dpnotes.privacy_loss import GaussianLoss, PoissonGaussianLoss, PrivacyLoss
 
 
@@ -63,19 +63,30 @@ class RenyiAccountant(Accountant):
     def best_order(self, delta: float) -> float:
         """The order that gives the epsilon at `delta`, in the direction where it is larger; inf where pure DP is best."""
         delta = float(probability("delta", delta))
-        worst = max(self._curves(), key=lambda curve: conversions.rdp_curve_to_epsilon(curve, delta, "cks"))
-        return conversions.best_order(worst, delta, "mironov" if self.conversion == "mironov" else "cks")
+        return self._search(TO_EPSILON, delta)[0]
 
     def epsilon_bounds(self, delta: ArrayLike) -> tuple[Any, Any]:
         """(0, upper)."""
         delta = probability("delta", delta)
-        upper = np.max([conversions.rdp_curve_to_epsilon(curve, delta, self.conversion) for curve in self._curves()], axis=0)
-        return plain(np.zeros(delta.shape)), plain(upper)
+        return plain(np.zeros(delta.shape)), each(self._epsilon, delta)
+
+    def _epsilon(self, delta: float) -> float:
+        return self._search(TO_EPSILON, delta)[1]
+
+    def _search(self, table: dict[str, Any], target: float) -> tuple[float, float]:
+        """(order, value) in the direction where the best order gives more."""
+        convert = table[self.conversion]
+        worst = (np.inf, 0.0)
+        for curve in self._curves():
+            order, value = worst
+            # A direction that is covered at the best order of another one needs no search of its own.
+            if value == 0 or convert(order, curve(np.array([order])), target)[0] > value:
+                worst = max(worst, search_orders(curve, convert, target), key=lambda found: found[1])
+        return worst
 
     def delta(self, epsilon: ArrayLike) -> Any:
         """The best order's delta at `epsilon`; upper bound."""
-        deltas = [conversions.rdp_curve_to_delta(curve, epsilon, self.conversion) for curve in self._curves()]
-        return plain(np.max(deltas, axis=0))
+        return each(lambda x: self._search(TO_DELTA, x)[1], nonnegative("epsilon", epsilon))
 
 
 class ZCDPAccountant(Accountant):

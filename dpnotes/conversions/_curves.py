@@ -33,7 +33,7 @@ def rdp_curve_to_epsilon(curve: Curve, delta: ArrayLike, conversion: str = "opti
     """
     convert = _conversion(TO_EPSILON, conversion)
     delta = probability("delta", delta)
-    return plain(np.array([_over_orders(curve, convert, float(d)) for d in delta.flat]).reshape(delta.shape))
+    return plain(np.array([search_orders(curve, convert, float(d))[1] for d in delta.flat]).reshape(delta.shape))
 
 
 def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "optimal") -> Any:
@@ -44,13 +44,12 @@ def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "opti
     """
     convert = _conversion(TO_DELTA, conversion)
     epsilon = nonnegative("epsilon", epsilon)
-    return plain(np.array([_over_orders(curve, convert, float(e)) for e in epsilon.flat]).reshape(epsilon.shape))
+    return plain(np.array([search_orders(curve, convert, float(e))[1] for e in epsilon.flat]).reshape(epsilon.shape))
 
 
-def best_order(curve: Curve, delta: float, conversion: str = "cks") -> float:
+def best_order(curve: Curve, delta: float, conversion: str = "optimal") -> float:
     """The order at which `rdp_curve_to_epsilon` ends; inf where pure DP is best."""
-    convert = _conversion(TO_EPSILON, conversion)
-    return _best_order(lambda alpha: convert(alpha, curve(alpha), delta))[0]
+    return search_orders(curve, _conversion(TO_EPSILON, conversion), delta)[0]
 
 
 def _conversion(table: dict[str, Callable], name: str) -> Callable:
@@ -59,19 +58,21 @@ def _conversion(table: dict[str, Callable], name: str) -> Callable:
     return table[name]
 
 
-def _over_orders(curve: Curve, convert: Callable, target: float) -> float:
+def search_orders(curve: Curve, convert: Callable, target: float) -> tuple[float, float]:
+    """The best order and what it gives, for a conversion from `TO_EPSILON` or `TO_DELTA` at a delta or an epsilon."""
+
     def objective(alpha: FloatArray) -> FloatArray:
         return convert(alpha, curve(alpha), target)
 
     cheap = {_renyi.rdp_to_epsilon: _renyi.rdp_to_epsilon_cks, _renyi.rdp_to_delta: _renyi.rdp_to_delta_cks}.get(convert)
     if cheap is None:
-        return _best_order(objective)[1]
+        return _best_order(objective)
     # The optimal conversion costs more to compute and ends at a similar order: look there, and widen while it pays.
     start = _best_order(lambda alpha: cheap(alpha, curve(alpha), target))
     if start[1] == 0:
-        return 0.0
+        return start
     center = start[0] - 1 if np.isfinite(start[0]) else 1.0
-    return min(start[1], _best_order(objective, center)[1])
+    return min(_best_order(objective, center), start, key=lambda found: found[1])
 
 
 def _best_order(objective: Callable[[FloatArray], FloatArray], center: float | None = None) -> tuple[float, float]:
@@ -91,12 +92,24 @@ def _best_order(objective: Callable[[FloatArray], FloatArray], center: float | N
         else:
             break
     order, value = 1 + t[best], values[best]
-    for _ in range(8 if center is None else 6):
-        t = np.geomspace(t[max(best - 1, 0)], t[min(best + 1, len(t) - 1)], 13)
-        values = objective(1 + t)
+    # Five orders around the best, evenly in log t, then a parabola through three of them; both shrink together.
+    middle, width = np.log(t[best]), np.log(4.0)
+    for _ in range(40):
+        u = middle + width * np.linspace(-1, 1, 5)
+        values = objective(1 + np.exp(u))
         best = int(np.argmin(values))
         if values[best] < value:
-            order, value = 1 + t[best], values[best]
+            order, value = 1 + np.exp(u[best]), values[best]
+        if width < 1e-3:
+            break
+        if best in (0, 4) and np.isfinite(values[best]):
+            middle = u[best]
+            width = width if values[best] < values[2] else width / 4  # a plateau: look closer
+            continue
+        left, here, right = values[max(best - 1, 0):best + 2] if 0 < best < 4 else (np.inf,) * 3
+        bend = left - 2 * here + right if np.isfinite(left + right) else 0.0
+        middle = u[best] + (width / 4 * (left - right) / bend if bend > 0 else 0.0)
+        width /= 8 if bend > 0 else 2
     return (np.inf, at_infinity) if at_infinity <= value else (float(order), float(value))
 
 
