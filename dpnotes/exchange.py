@@ -26,6 +26,7 @@ from dpnotes.accountants import (
     ZCDPAccountant,
 )
 from dpnotes.accountants._numerical import directed_losses
+from dpnotes.conversions._curves import search_epsilon
 from dpnotes.privacy_loss import GaussianLoss, PrivacyLoss
 
 
@@ -129,8 +130,8 @@ def exchange(guarantee: Any, *, delta: float = 1e-6, alpha: ArrayLike = (2.0, 8.
         row(name, epsilon, known, "the hockey stick of the worst pair" if np.isfinite(epsilon) else
             "delta is below the probability of a leak" if leak > delta else "the loss is unbounded, and delta is 0")
     else:
-        epsilon = float(conversions.rdp_curve_to_epsilon(curve, delta))
-        row(name, epsilon, "upper bound", f"best order {conversions.best_order(curve, delta):.4g}, optimal conversion"
+        order, epsilon = search_epsilon(curve, delta, "optimal", getattr(guarantee, "orders", ()))
+        row(name, epsilon, "upper bound", f"best order {order:.4g}, optimal conversion"
             if np.isfinite(epsilon) else "no order gives one")
     for order in orders:
         value = float(curve(order))

@@ -132,6 +132,11 @@ class RDP(Guarantee):
         else:
             raise fail("curve", curve, "a function of the order, or a mapping from orders to divergences")
 
+    @property
+    def orders(self) -> tuple[float, ...]:
+        """The orders of a mapping; empty for a function."""
+        return () if self._table is None else tuple(self._table[0].tolist())
+
     def renyi(self, alpha: ArrayLike) -> Any:
         """The bound at these orders."""
         alpha = at_least("alpha", alpha, 1.0)

@@ -165,4 +165,4 @@ def _epsilon_at(entry: Any, delta: float) -> float:
     except ValueError:
         if not isinstance(entry, Guarantee):
             raise
-        return float(conversions.rdp_curve_to_epsilon(entry.renyi, delta))
+        return float(conversions.rdp_curve_to_epsilon(entry.renyi, delta, orders=getattr(entry, "orders", ())))

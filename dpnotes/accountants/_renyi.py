@@ -14,7 +14,8 @@ from dpnotes.accountants._base import Accountant
 from dpnotes.accountants._guarantees import GDP, ZCDP, Guarantee, PureDP, by_direction, curves_of, quick_curves_of
 from dpnotes.accountants._numerical import directed_losses
 from dpnotes.accountants._pure import each
-from dpnotes.conversions._curves import TO_DELTA, TO_EPSILON, search_orders
+from dpnotes.conversions._curves import search_delta, search_epsilon
+from dpnotes.conversions._renyi import TO_DELTA
 from dpnotes.privacy_loss import GaussianLoss, PoissonGaussianLoss, PrivacyLoss
 
 
@@ -63,7 +64,7 @@ class RenyiAccountant(Accountant):
     def best_order(self, delta: float) -> float:
         """The order that gives the epsilon at `delta`, in the direction where it is larger; inf where pure DP is best."""
         delta = float(probability("delta", delta))
-        return self._search(TO_EPSILON, delta)[0]
+        return self._search(search_epsilon, delta)[0]
 
     def epsilon_bounds(self, delta: ArrayLike) -> tuple[Any, Any]:
         """(0, upper)."""
@@ -71,22 +72,27 @@ class RenyiAccountant(Accountant):
         return plain(np.zeros(delta.shape)), each(self._epsilon, delta)
 
     def _epsilon(self, delta: float) -> float:
-        return self._search(TO_EPSILON, delta)[1]
+        return self._search(search_epsilon, delta)[1]
 
-    def _search(self, table: dict[str, Any], target: float) -> tuple[float, float]:
+    def _search(self, search: Any, target: float) -> tuple[float, float]:
         """(order, value) in the direction where the best order gives more."""
-        convert = table[self.conversion]
+        listed = [order for entry, _ in self.history for order in getattr(entry, "orders", ())]
+        convert = _QUICK[search, self.conversion == "mironov"]
         worst = (np.inf, 0.0)
         for curve in self._curves():
             order, value = worst
-            # A direction that is covered at the best order of another one needs no search of its own.
+            # A direction that a closed form covers at the best order of another one needs no search of its own.
             if value == 0 or convert(order, curve(np.array([order])), target)[0] > value:
-                worst = max(worst, search_orders(curve, convert, target), key=lambda found: found[1])
+                worst = max(worst, search(curve, target, self.conversion, listed), key=lambda found: found[1])
         return worst
 
     def delta(self, epsilon: ArrayLike) -> Any:
         """The best order's delta at `epsilon`; upper bound."""
-        return each(lambda x: self._search(TO_DELTA, x)[1], nonnegative("epsilon", epsilon))
+        return each(lambda x: self._search(search_delta, x)[1], nonnegative("epsilon", epsilon))
+
+
+_QUICK = {(search_epsilon, True): conversions.rdp_to_epsilon_mironov, (search_epsilon, False): conversions.rdp_to_epsilon_cks,
+          (search_delta, True): conversions.rdp_to_delta_mironov, (search_delta, False): conversions.rdp_to_delta_cks}
 
 
 class ZCDPAccountant(Accountant):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, probability
-from dpnotes.conversions import _renyi
-from dpnotes.conversions._renyi import Curve
-
-TO_EPSILON = {"mironov": _renyi.rdp_to_epsilon_mironov, "cks": _renyi.rdp_to_epsilon_cks, "optimal": _renyi.rdp_to_epsilon}
-TO_DELTA = {"mironov": _renyi.rdp_to_delta_mironov, "cks": _renyi.rdp_to_delta_cks, "optimal": _renyi.rdp_to_delta}
+from dpnotes.conversions._renyi import TO_DELTA, TO_EPSILON, Curve, checked_delta, checked_epsilon
 
 
-def rdp_curve_to_epsilon(curve: Curve, delta: ArrayLike, conversion: str = "optimal") -> Any:
+def rdp_curve_to_epsilon(curve: Curve, delta: ArrayLike, conversion: str = "optimal", *, orders: Sequence[float] = ()) -> Any:
     """The smallest epsilon that any order of a Rényi curve gives at `delta`. Upper bound.
 
     The best order is found on the whole half-line above 1, infinity included; an order that is off by 1e-6 costs about
@@ -27,13 +23,13 @@ def rdp_curve_to_epsilon(curve: Curve, delta: ArrayLike, conversion: str = "opti
     curve : function from an array of orders, above 1 or inf, to Rényi divergences; both directions of the pair apart.
     delta : between 0 and 1, scalar or array.
     conversion : "mironov", "cks" or "optimal", from loose to tight.
+    orders : orders to try besides, where the curve jumps after them (a bound known at a few orders).
 
     >>> round(rdp_curve_to_epsilon(lambda alpha: 2.5 * alpha, 1e-6, "mironov"), 10)
     14.2539400024
     """
-    convert = _conversion(TO_EPSILON, conversion)
-    delta = probability("delta", delta)
-    return plain(np.array([search_orders(curve, convert, float(d))[1] for d in delta.flat]).reshape(delta.shape))
+    delta, conversion = probability("delta", delta), _known(conversion)
+    return plain(np.array([search_epsilon(curve, float(d), conversion, orders)[1] for d in delta.flat]).reshape(delta.shape))
 
 
 def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "optimal") -> Any:
@@ -42,37 +38,51 @@ def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "opti
     >>> round(rdp_curve_to_delta(lambda alpha: alpha / 8, 1.0, "cks"), 10)
     0.0179854482
     """
-    convert = _conversion(TO_DELTA, conversion)
-    epsilon = nonnegative("epsilon", epsilon)
-    return plain(np.array([search_orders(curve, convert, float(e))[1] for e in epsilon.flat]).reshape(epsilon.shape))
+    epsilon, conversion = nonnegative("epsilon", epsilon), _known(conversion)
+    return plain(np.array([search_delta(curve, float(e), conversion)[1] for e in epsilon.flat]).reshape(epsilon.shape))
 
 
 def best_order(curve: Curve, delta: float, conversion: str = "optimal") -> float:
     """The order at which `rdp_curve_to_epsilon` ends; inf where pure DP is best."""
-    return search_orders(curve, _conversion(TO_EPSILON, conversion), delta)[0]
+    return search_epsilon(curve, float(probability("delta", delta)), _known(conversion))[0]
 
 
-def _conversion(table: dict[str, Callable], name: str) -> Callable:
-    if name not in table:
-        raise fail("conversion", name, f"one of {', '.join(table)}")
-    return table[name]
+def _known(conversion: str) -> str:
+    if conversion not in TO_EPSILON:
+        raise fail("conversion", conversion, f"one of {', '.join(TO_EPSILON)}")
+    return conversion
 
 
-def search_orders(curve: Curve, convert: Callable, target: float) -> tuple[float, float]:
-    """The best order and what it gives, for a conversion from `TO_EPSILON` or `TO_DELTA` at a delta or an epsilon."""
+def search_epsilon(curve: Curve, delta: float, conversion: str, orders: Sequence[float] = ()) -> tuple[float, float]:
+    """The best order at `delta`, and its epsilon."""
+    return _search(lambda bound: lambda alpha: checked_epsilon(alpha, curve(alpha), np.full(alpha.shape, delta), bound),
+                   TO_EPSILON, conversion, orders)
 
-    def objective(alpha: FloatArray) -> FloatArray:
-        return convert(alpha, curve(alpha), target)
 
-    cheap = {_renyi.rdp_to_epsilon: _renyi.rdp_to_epsilon_cks, _renyi.rdp_to_delta: _renyi.rdp_to_delta_cks}.get(convert)
-    if cheap is None:
-        return _best_order(objective)
+def search_delta(curve: Curve, epsilon: float, conversion: str, orders: Sequence[float] = ()) -> tuple[float, float]:
+    """The best order at `epsilon`, and its delta."""
+    return _search(lambda bound: lambda alpha: checked_delta(alpha, curve(alpha), np.full(alpha.shape, epsilon), bound),
+                   TO_DELTA, conversion, orders)
+
+
+def _search(objective: Callable, table: dict[str, Callable], conversion: str, orders: Sequence[float]) -> tuple[float, float]:
+    found = _search_all(objective, table, conversion)
+    if len(orders):  # the corners of a curve that is known at these orders only
+        listed = np.array([order for order in orders if order > 1])
+        values = objective(table[conversion])(listed)
+        found = min([found, *zip(listed.tolist(), values.tolist(), strict=True)], key=lambda pair: pair[1])
+    return found
+
+
+def _search_all(objective: Callable, table: dict[str, Callable], conversion: str) -> tuple[float, float]:
+    if conversion != "optimal":
+        return _best_order(objective(table[conversion]))
     # The optimal conversion costs more to compute and ends at a similar order: look there, and widen while it pays.
-    start = _best_order(lambda alpha: cheap(alpha, curve(alpha), target))
+    start = _best_order(objective(table["cks"]))
     if start[1] == 0:
         return start
     center = start[0] - 1 if np.isfinite(start[0]) else 1.0
-    return min(_best_order(objective, center), start, key=lambda found: found[1])
+    return min(_best_order(objective(table["optimal"]), center), start, key=lambda found: found[1])
 
 
 def _best_order(objective: Callable[[FloatArray], FloatArray], center: float | None = None) -> tuple[float, float]:

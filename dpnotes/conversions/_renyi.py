@@ -32,7 +32,7 @@ def rdp_to_epsilon_mironov(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -
     >>> round(rdp_to_epsilon_mironov(10, 1.25, 1e-6), 12)
     2.785056728663
     """
-    return _one_order(alpha, rdp, delta, lambda t, g, log_delta: g - log_delta / t)
+    return _one_order(alpha, rdp, delta, _mironov_epsilon)
 
 
 def rdp_to_epsilon_cks(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -> Any:
@@ -51,11 +51,7 @@ def rdp_to_epsilon_cks(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -> An
     >>> round(rdp_to_epsilon_cks(10, 1.25, 1e-6), 12)
     2.423853424894
     """
-    def bound(t, g, log_delta):
-        # Mironov's first: his bound is below this one by rounding only, when delta is near 1.
-        return g - (log_delta + np.log1p(t)) / t - np.log1p(1 / t)
-
-    return _one_order(alpha, rdp, delta, bound)
+    return _one_order(alpha, rdp, delta, _cks_epsilon)
 
 
 def rdp_to_epsilon(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -> Any:
@@ -86,7 +82,7 @@ def rdp_to_delta_mironov(alpha: ArrayLike, rdp: ArrayLike, epsilon: ArrayLike) -
     >>> round(rdp_to_delta_mironov(2, 0.5, 2.0), 12)
     0.223130160148
     """
-    return _one_order_delta(alpha, rdp, epsilon, lambda t, g, e: t * (g - e))
+    return _one_order_delta(alpha, rdp, epsilon, _mironov_log_delta)
 
 
 def rdp_to_delta_cks(alpha: ArrayLike, rdp: ArrayLike, epsilon: ArrayLike) -> Any:
@@ -95,7 +91,7 @@ def rdp_to_delta_cks(alpha: ArrayLike, rdp: ArrayLike, epsilon: ArrayLike) -> An
     >>> round(rdp_to_delta_cks(2, 0.5, 2.0), 12)
     0.055782540037
     """
-    return _one_order_delta(alpha, rdp, epsilon, lambda t, g, e: t * (g - e) - t * np.log1p(1 / t) - np.log1p(t))
+    return _one_order_delta(alpha, rdp, epsilon, _cks_log_delta)
 
 
 def rdp_to_delta(alpha: ArrayLike, rdp: ArrayLike, epsilon: ArrayLike) -> Any:
@@ -118,25 +114,50 @@ def _checked_order(alpha: ArrayLike, rdp: ArrayLike) -> tuple[FloatArray, FloatA
 
 def _one_order(alpha, rdp, delta, bound) -> Any:
     alpha, rdp = _checked_order(alpha, rdp)
-    alpha, rdp, delta = np.broadcast_arrays(alpha, rdp, probability("delta", delta))
+    return plain(checked_epsilon(*np.broadcast_arrays(alpha, rdp, probability("delta", delta)), bound))
+
+
+def checked_epsilon(alpha: FloatArray, rdp: FloatArray, delta: FloatArray, bound: Callable) -> FloatArray:
+    """What a bound of the next lines gives for checked arrays of one shape, its ends decided."""
     epsilon = np.where(np.isinf(alpha), rdp, np.inf)
     epsilon[(rdp == 0) | (delta == 1)] = 0.0
     inside = np.isfinite(alpha) & np.isfinite(rdp) & (rdp > 0) & (delta > 0) & (delta < 1)
     if inside.any():
         epsilon[inside] = np.maximum(bound(alpha[inside] - 1, rdp[inside], np.log(delta[inside])), 0.0)
-    return plain(epsilon)
+    return epsilon
 
 
 def _one_order_delta(alpha, rdp, epsilon, log_bound) -> Any:
     alpha, rdp = _checked_order(alpha, rdp)
-    alpha, rdp, epsilon = np.broadcast_arrays(alpha, rdp, nonnegative("epsilon", epsilon))
+    return plain(checked_delta(*np.broadcast_arrays(alpha, rdp, nonnegative("epsilon", epsilon)), log_bound))
+
+
+def checked_delta(alpha: FloatArray, rdp: FloatArray, epsilon: FloatArray, log_bound: Callable) -> FloatArray:
+    """The same for delta."""
     with np.errstate(invalid="ignore"):  # inf - inf, decided in the next lines
         log_delta = np.where(np.isinf(alpha), log1mexp(np.minimum(epsilon - rdp, 0.0)), 0.0)
     log_delta[(rdp == 0) | np.isinf(epsilon)] = -np.inf
     inside = np.isfinite(alpha) & np.isfinite(rdp) & (rdp > 0) & np.isfinite(epsilon)
     if inside.any():
         log_delta[inside] = np.minimum(log_bound(alpha[inside] - 1, rdp[inside], epsilon[inside]), 0.0)
-    return plain(np.exp(log_delta))
+    return np.exp(log_delta)
+
+
+# The bounds themselves, for 0 < t = alpha - 1 < inf, 0 < g = rdp < inf and 0 < delta < 1.
+def _mironov_epsilon(t, g, log_delta):
+    return g - log_delta / t
+
+
+def _cks_epsilon(t, g, log_delta):
+    return g - (log_delta + np.log1p(t)) / t - np.log1p(1 / t)
+
+
+def _mironov_log_delta(t, g, epsilon):
+    return t * (g - epsilon)
+
+
+def _cks_log_delta(t, g, epsilon):
+    return t * (g - epsilon) - t * np.log1p(1 / t) - np.log1p(t)
 
 
 # The two-point problem. p is the probability of the test's event on the true data, q on the neighbor; l = log(p/q) and
@@ -225,3 +246,7 @@ def _optimal_log_delta(t: FloatArray, rdp: FloatArray, epsilon: FloatArray) -> F
         value = log_p + log1mexp(np.minimum(epsilon - _budget_loss(log_p, t, rdp)[0], 0.0))
         log_delta[inside] = np.maximum(log_delta[inside], value)
     return log_delta
+
+
+TO_EPSILON = {"mironov": _mironov_epsilon, "cks": _cks_epsilon, "optimal": _optimal_epsilon}
+TO_DELTA = {"mironov": _mironov_log_delta, "cks": _cks_log_delta, "optimal": _optimal_log_delta}
