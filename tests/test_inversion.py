@@ -93,7 +93,7 @@ def test_gaussian_peers_failures():
 def test_deep_deltas(delta):
     loss = PoissonGaussianLoss(0.01, 1.0).repeat(1000)
     lower, upper = loss.epsilon_bounds(delta)
-    assert 0 < lower <= upper <= lower * (1 + 1e-9)
+    assert 0 < lower <= upper <= lower * (1 + 1e-8)
     low, high = loss.log_delta_bounds(upper)
     assert low <= np.log(delta) + 1e-9 and high == pytest.approx(np.log(delta), abs=1e-7)
 
@@ -116,11 +116,11 @@ def test_smoothing_keeps_the_bracket_for_atoms():
 
 
 def test_chernoff_constant_is_a_bound():
-    losses, t = np.linspace(1e-3, 30, 3000), np.array([0.01, 0.3, 1.0, 7.0, 300.0])[:, None]
+    losses, t = np.geomspace(1e-4, 30, 3000), np.array([0.01, 0.3, 1.0, 7.0, 300.0])[:, None]
     with np.errstate(divide="ignore"):
         height = np.log(-np.expm1(-losses)) - t * losses
     assert np.all(height <= log_chernoff(t) + 1e-12)
-    assert np.all(np.max(height, axis=1) > log_chernoff(t[:, 0]) - 0.5)
+    assert np.all(np.max(height, axis=1) > log_chernoff(t[:, 0]) - 1e-2)
 
 
 @pytest.mark.parametrize("direction", ["remove", "add"])

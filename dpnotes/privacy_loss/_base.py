@@ -65,11 +65,14 @@ class PrivacyLoss(ABC):
         """log E[e**(t L); L finite] for real t > 0, right to about 1e-14 of its size."""
         return self._log_mgf(t)
 
-    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
-        """log M(z) at the complex z, all with the same real part, and a bound on the relative error of each M(z)."""
+    def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
+        """log M(z) at z = c + i j H, j = 0, 1, ..., and a bound on the relative error of each M(z).
+
+        `copies` says to which power M will be raised, for losses that can choose between quick and exact.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no error bound for its complex moments, so no certified sums")
 
-    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
         """A bound on log|M(c + iv)| that holds for all v >= y. Where nothing better is known, log M(c)."""
         return np.full(y.shape, self._cumulant(np.array([c]))[0])
 

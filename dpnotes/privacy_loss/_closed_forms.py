@@ -94,11 +94,11 @@ class GaussianLoss(PrivacyLoss):
     def mean(self) -> float:
         return self.mu**2 / 2
 
-    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+    def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         value = self._log_mgf(z)
         return value, 5 * UNIT * np.abs(z) * np.abs(z + 1) * self.mu**2 / 2
 
-    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
         return (c * (c + 1) - y * y) * self.mu**2 / 2
 
     def _key(self) -> tuple:
@@ -182,10 +182,10 @@ class LaplaceLoss(PrivacyLoss):
             far_error = 2 * UNIT * (size / np.abs(1 + decay + ramp) + np.abs(value))
         return value, np.where(close, near_error + UNIT * np.abs(value), far_error)
 
-    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+    def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         return self._moment(z)
 
-    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
         # The atoms, and the density's transform (e**(z b) - e**(-(z + 1) b)) / (4 (z + 1/2)).
         ends = np.logaddexp(c * self.bound, -(c + 1) * self.bound)
         falling = ends - np.log(2) + np.log1p(0.5 / np.hypot(c + 0.5, y))
@@ -331,7 +331,7 @@ class DiscreteLoss(PrivacyLoss):
     def _cumulant(self, t: FloatArray) -> FloatArray:
         return self._moment(t)[0]
 
-    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+    def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         return self._moment(z)
 
     def _key(self) -> tuple:

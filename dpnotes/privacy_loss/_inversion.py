@@ -47,7 +47,7 @@ class Line:
         z = c + 1j * self.y
         log_m, relative = np.zeros(len(z), complex), np.zeros(len(z))
         for loss, k in parts:
-            value, error = loss._on_line(z)
+            value, error = loss._on_line(z, k)
             log_m += k * value
             # k copies raise a relative error e to (1 + e)**k - 1; k * value and the running sum round as well.
             relative += k * np.log1p(error) + UNIT * (2 * np.abs(k * value) + np.abs(log_m))
@@ -144,7 +144,7 @@ class Inversion:
         """log of a bound on |M(c + iv)| for all v >= y, which falls in y."""
         total = np.zeros(len(y))
         for loss, k in self.parts:
-            bound = loss._modulus(c, y)
+            bound = loss._modulus(c, y, k)
             total += k * bound + 1e-14 * k * np.abs(bound)
         return total
 

@@ -13,6 +13,7 @@ from dpnotes.privacy_loss._special import log1mexp
 from dpnotes.privacy_loss._transform import moments_from_delta
 
 FEW_NODES, MOST_WORK = 100, 2_000_000  # beyond, the moments on a line come from one Fourier transform
+MANY_COPIES = 500
 DIRECTIONS = ("remove", "add")
 
 
@@ -58,6 +59,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         edge = float(np.log1p(-self.q))
         self.minimum, self.maximum = (edge, np.inf) if direction == "remove" else (-np.inf, -edge)
         self._inner = GaussianLoss(self.mu)
+        self._tables: dict[tuple[float, int], tuple] = {}
         self._orders: dict[tuple[float, bool], Orders] = {}
 
     def __getnewargs__(self) -> tuple:
@@ -151,9 +153,10 @@ class PoissonGaussianLoss(PrivacyLoss):
     def _cumulant(self, t: FloatArray) -> FloatArray:
         return cumulants(self.q, self.mu, self._remove, t)
 
-    def _on_line(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
+    def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         orders = self._at(float(z[0].real), float(z[-1].imag))
-        if len(z) > FEW_NODES and len(z) * orders.count > MOST_WORK:
+        # The transform's error grows like |z|**2 and is raised to the power: it is for few copies.
+        if len(z) > FEW_NODES and len(z) * orders.count > MOST_WORK * (1 if copies < MANY_COPIES else 30):
             return moments_from_delta(self, z)
         return orders.ready().on_line(z.imag)
 
@@ -171,9 +174,48 @@ class PoissonGaussianLoss(PrivacyLoss):
         outside = log1mexp(np.minimum(l[:edge], 0.0)) if self._remove else np.full(len(l) - edge, -np.inf)
         return tuple(np.concatenate([outside, part] if self._remove else [part, outside]) for part in (value, first))
 
-    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
         orders = self._at(c).ready()
-        return np.array([orders.log_modulus(float(v)) for v in y])
+        far = np.array([orders.log_modulus(float(v)) for v in y])
+        if copies < MANY_COPIES:
+            return far
+        key = (c, copies)
+        if key not in self._tables:
+            if len(self._tables) > 4:
+                self._tables.clear()
+            self._tables[key] = self._table(c, copies)
+        step, table = self._tables[key]
+        if table is None:
+            return far
+        place = np.minimum((y / step).astype(int), len(table) - 1)
+        return np.minimum(far, table[place])
+
+    def _table(self, c: float, copies: int) -> tuple[float, FloatArray | None]:
+        """Bounds on log|M(c + iv)| for all v >= m step, m = 0, 1, ..., from |M| at these points.
+
+        g(v) = |M(c + iv) / M(c)|**2 is E[cos(v D)] for the difference D of two independent tilted losses, so that
+        |g''| <= E[D**2] = 2 Var, and between two points g is at most the larger end plus step**2 Var / 4. Beyond the last
+        point the shifted line of integration takes over.
+        """
+        orders = self._at(c).ready()
+        mean = float(orders.p @ orders.loss)
+        variance = float(orders.p @ (orders.loss - mean) ** 2) * (1 + 1e-9)
+        step = 0.7 / np.sqrt(copies * variance)
+        last = step
+        while copies * (orders.log_modulus(last) - orders.level) > -90:
+            last *= 1.5
+            if last > 300 * step:
+                return step, None
+        y = step * np.arange(int(last / step) + 2)
+        fine = self._at(c, float(y[-1])).ready()
+        if fine.count * len(y) > 10 * MOST_WORK:
+            return step, None
+        value, error = fine.on_line(y)
+        g = np.exp(2 * (value.real - fine.level)) * (1 + np.minimum(error, 1e100)) ** 2
+        between = np.maximum(g[:-1], g[1:]) + step * step * variance / 4
+        beyond = np.exp(2 * (orders.log_modulus(float(y[-1])) - orders.level))
+        most = np.maximum(np.maximum.accumulate(between[::-1])[::-1], beyond)
+        return step, np.append(0.5 * np.log(most), 0.5 * np.log(beyond)) + orders.level + 1e-14
 
     def mean(self) -> float:
         return self._at(0.0).ready().mean()

@@ -212,10 +212,12 @@ class Orders:
 
 
 def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
-    """log M(t) at many real t at once, rounded up by 1e-14, for Chernoff's bound; inf where it would take too many nodes."""
+    """log M(t) at many real t at once, rounded up by 1e-14, for Chernoff's bound, t > 0; where it would take too many nodes
+    a bound that may be far above."""
     power = t + 1 if remove else -t
-    bound = np.full(t.shape, np.inf) if remove else np.maximum(-t * np.log1p(-q), 0.0)
-    values = np.where(t == 0, 0.0, bound)
+    with np.errstate(over="ignore"):  # h**(t + 1) <= 1 - q + q R**(t + 1) by convexity, and h**-t <= (1 - q)**-t
+        bound = np.logaddexp(np.log1p(-q), np.log(q) + t * (t + 1) * mu * mu / 2) if remove else -t * np.log1p(-q)
+    values = bound
     digits = DIGITS + 12
     if remove:
         reach = np.full(t.shape, np.sqrt(2 * digits))
@@ -223,7 +225,8 @@ def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
     else:
         reach = right = np.sqrt(2 * (digits + bound))
     step = cumulant_step(q, mu, remove, power)
-    possible = (reach + right) / step < 4000
+    cost = (reach + right) / step
+    possible = cost < max(4000, min(60_000, np.sort(cost)[min(12, len(cost) - 1)]))
     if not possible.any():
         return values
     todo = t[possible]
@@ -232,6 +235,7 @@ def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
     log_h = log_mixture(x, q, mu)
     loss = log_h if remove else -log_h
     log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(width) + (log_h if remove else 0.0)
+    values = values.copy()
     values[possible] = np.minimum(logsumexp(log_weight + todo[:, None] * loss) + 1e-14, bound[possible])
     return values
 

@@ -17,7 +17,7 @@ from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._special import UNIT, log1mexp
 
 MOST_ATOMS = 60_000
-MOST_LAPLACE = 16
+MOST_LAPLACE = 12
 MOST_LATTICE = 30_000  # a convolution of two such takes about a second
 
 
@@ -94,7 +94,7 @@ def _all_sums(parts: list[tuple[DiscreteLoss, int]]) -> DiscreteLoss | None:
         mass_error += own_mass_error + 4 * UNIT
         lost += own_lost
         loss_error += own_loss_error + 4 * UNIT * float(np.max(np.abs(total[0])))
-    infinity, other = (float(-np.expm1(sum(k * np.log1p(-mass) for mass, k in masses)))
+    infinity, other = (float(0.0 - np.expm1(sum(k * np.log1p(-mass) for mass, k in masses)))
                        for masses in ([(loss.infinity_mass, k) for loss, k in parts], [(loss._other_mass, k) for loss, k in parts]))
     made = ExactSum(*total, infinity, other)
     made.mass_error, made.loss_error = mass_error, loss_error
@@ -114,8 +114,9 @@ def _power(loss: DiscreteLoss, copies: int) -> tuple[FloatArray, FloatArray, flo
         return loss.losses, loss.log_masses, inherited, error, lost
     if comb(copies + atoms - 1, copies) <= MOST_ATOMS and (atoms < 3 or copies < 4):
         counts = _compositions(copies, atoms)
-        log_masses, mass_error = _log_multinomial(copies, counts, loss.log_masses)
-        return counts @ loss.losses, log_masses, mass_error + inherited, error, lost
+        log_masses, mass_error = _log_multinomial(copies, counts, loss.log_masses - np.log1p(-loss.infinity_mass))
+        finite = copies * np.log1p(-loss.infinity_mass)
+        return counts @ loss.losses, log_masses + finite, mass_error + inherited + 4 * UNIT * abs(finite), error, lost
     # On a lattice: convolution of positive masses, every value right to a few roundings for each term that is added.
     gap = float(np.min(np.diff(loss.losses)))
     steps = np.round((loss.losses - loss.losses[0]) / gap)
@@ -144,7 +145,7 @@ def _power(loss: DiscreteLoss, copies: int) -> tuple[FloatArray, FloatArray, flo
 
 
 def _log_multinomial(n: int, counts: np.ndarray, log_p: FloatArray) -> tuple[FloatArray, float]:
-    """log of n! / prod(k!) prod(p**k), and a bound on its error where it is above -800.
+    """log of n! / prod(k!) prod(p**k), for p that add up to 1, and a bound on its error where it is above -800.
 
     By Loader's (2000) arrangement: with k = n q, the leading term is -n KL(q, p), whose parts n p d(k / (n p)) with
     d(r) = r log r + 1 - r are nonnegative and do not cancel, and the rest is Stirling's correction.
@@ -202,7 +203,7 @@ class IndependentSum(PrivacyLoss):
     def __init__(self, parts: list[tuple[PrivacyLoss, int]]) -> None:
         self.parts = tuple(parts)
         self._log_finite = float(sum(k * np.log1p(-loss.infinity_mass) for loss, k in self.parts))
-        self.infinity_mass = float(-np.expm1(self._log_finite))
+        self.infinity_mass = float(0.0 - np.expm1(self._log_finite))
         self.minimum = float(sum(k * loss.minimum for loss, k in self.parts))
         self.maximum = float(sum(k * loss.maximum for loss, k in self.parts))
         self._inversion: Inversion | None = None
