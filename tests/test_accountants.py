@@ -73,18 +73,17 @@ def test_no_loss_costs_nothing(name):
 
 @every
 def test_monotone(name):
-    deltas = np.array([1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.9, 1.0])
+    deltas = np.array([1e-12, 1e-6, 1e-3, 0.1, 1.0])
     before = np.zeros(len(deltas))
-    for times in (1, 2, 5, 20):
+    for times in (1, 2, 20):
         ledger = make(name).add(entry(name), times=times)
-        epsilon = ledger.epsilon(deltas)
+        lower, epsilon = ledger.epsilon_bounds(deltas)
         assert np.all(np.diff(epsilon) <= 0)
         assert np.all(epsilon >= before)
         assert epsilon[-1] == 0
         assert np.all(np.diff(ledger.delta(np.array([0.0, 0.5, 1.0, 3.0]))) <= 0)
-        lower, upper = ledger.epsilon_bounds(deltas)
-        assert np.all(lower <= upper)
-        assert np.array_equal(upper, epsilon)
+        assert np.all(lower <= epsilon)
+        assert ledger.epsilon(1e-6) == epsilon[1]
         before = epsilon
 
 
