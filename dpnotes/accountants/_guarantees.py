@@ -210,7 +210,8 @@ def _quick_renyi(loss: PrivacyLoss, alpha: ArrayLike) -> FloatArray:
     alpha = np.asarray(alpha, dtype=float)
     values = np.full(alpha.shape, loss.maximum)
     t = alpha[np.isfinite(alpha)] - 1
-    values[np.isfinite(alpha)] = loss._cumulant(t) / t if loss.infinity_mass == 0 else np.inf
+    if t.size:
+        values[np.isfinite(alpha)] = loss._cumulant(t) / t if loss.infinity_mass == 0 else np.inf
     return values
 
 
