@@ -106,10 +106,11 @@ def _best_order(objective: Callable[[FloatArray], FloatArray], center: float | N
     middle, width = np.log(t[best]), np.log(4.0)
     for _ in range(40):
         u = middle + width * np.linspace(-1, 1, 5)
-        values = objective(1 + np.exp(u))
+        alpha = 1 + np.maximum(np.exp(u), 1e-13)
+        values = objective(alpha)
         best = int(np.argmin(values))
         if values[best] < value:
-            order, value = 1 + np.exp(u[best]), values[best]
+            order, value = alpha[best], values[best]
         if width < 1e-3:
             break
         if best in (0, 4) and np.isfinite(values[best]):
