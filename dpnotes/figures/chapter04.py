@@ -1,0 +1,83 @@
+"""Figures of chapter 04: adding up losses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpnotes import conversions
+from dpnotes.figures._registry import _, figure
+from dpnotes.figures._style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SHADE
+from dpnotes.privacy_loss import GaussianLoss
+
+
+@figure("fixed-price", chapter=4, source="F4.2", move={"sigma": (1.0, 5.0), "epsilon": (0.5, 4.0)},
+        caption="Charging every Gaussian query the fixed price ε, and what its privacy loss really is: a normal variable, rarely that large.",
+        alt="A bell curve of the privacy loss around one eighth with standard deviation one half; the fixed price, a dashed vertical line at 2, stands "
+            "far out in its right tail, where what is left of the curve is too thin to see.")
+def fixed_price(ax, sigma=2.0, epsilon=2.0):
+    loss = GaussianLoss(1 / sigma)
+    x = np.linspace(min(loss.mean() - 4 / sigma, -0.65 * epsilon), max(loss.mean() + 4.5 / sigma, 1.15 * epsilon), 500)
+    density = np.exp(-((x - loss.mean()) * sigma) ** 2 / 2) * sigma / np.sqrt(2 * np.pi)
+    ax.plot(x, density, color=BLUE, label=_("density of the loss L"))
+    ax.fill_between(x, density, where=x > epsilon, color=RED, label=_("L above the price"), **SHADE)
+    ax.axvline(epsilon, color=RED, linestyle="--", linewidth=1.5, label=_("fixed price ε"))
+    ax.axvline(loss.mean(), color=GREY, linestyle=":", linewidth=1.5, label=_("mean loss"))
+    ax.set(xlabel=_("privacy loss L"), ylabel=_("density"), ylim=(0, 1.75 * density.max()), xlim=(x[0], x[-1]))
+    ax.legend(loc="upper left")
+    return _("The mean loss is {mean:.4g} and P[L > ε] = {tail:.4g}. No price covers every output: at ε = {epsilon:.3g}, δ = {delta:.4g}.").format(
+        mean=loss.mean(), tail=loss.tail(epsilon), epsilon=epsilon, delta=loss.delta(epsilon))
+
+
+@figure("composition-routes", chapter=4, source="new", move={"epsilon": (0.02, 1.0, "log"), "k": (10, 200)},
+        caption="What k runs of an ε-DP mechanism cost together at δ = 10⁻⁶: the plain sum, two closed forms, and the exact worst case.",
+        alt="Four curves against the number of runs. The plain sum is a straight line; the two closed forms start far above it and cross below it after "
+            "some thirty-five runs; the optimal curve starts on the plain sum and lies below all of them from there on.")
+def composition_routes(ax, epsilon=0.1, k=100):
+    runs, delta = np.unique(np.linspace(1, k, 40).astype(int)), 1e-6
+    drv = [conversions.advanced_composition(epsilon, int(n), delta)[0] for n in runs]
+    third = runs * epsilon * np.tanh(epsilon / 2) + epsilon * np.sqrt(2 * runs * np.log(1 / delta))
+    best = [conversions.optimal_composition([(epsilon, 0.0, int(n))]).epsilon(delta) for n in runs]
+    ax.plot(runs, drv, color=PURPLE, linestyle=":", label=_("Dwork, Rothblum, Vadhan"))
+    ax.plot(runs, third, color=ORANGE, linestyle="-.", label=_("Kairouz, Oh, Viswanath"))
+    ax.plot(runs, runs * epsilon, color=RED, linestyle="--", label=_("plain sum kε"))
+    ax.plot(runs, best, color=BLUE, label=_("optimal"))
+    ax.set(xlabel=_("number of runs k"), ylabel=_("total ε at δ = 10⁻⁶"), xlim=(0, k), ylim=(0, None))
+    ax.legend(loc="upper left")
+    return _("After {k} runs: plain sum {plain:.4g}, the closed forms {drv:.4g} and {kov:.4g}, optimal {best:.5g}.").format(
+        k=k, plain=k * epsilon, drv=drv[-1], kov=third[-1], best=best[-1])
+
+
+@figure("worst-case-loss", chapter=4, source="new", move={"k": (1, 100), "epsilon": (0.05, 1.0)},
+        caption="The privacy loss of k randomized responses: a binomial ladder. The plain sum is its last rung, which hardly ever happens.",
+        alt="Bars of a bell-shaped distribution on evenly spaced losses, centered right of zero. A dashed line marks the epsilon that 10⁻⁶ allows; the "
+            "plain sum, a dotted line, stands far to the right, where no bar can be seen.")
+def worst_case_loss(ax, k=50, epsilon=0.2):
+    loss = conversions.optimal_composition([(epsilon, 0.0, k)])
+    total, allowed = k * epsilon, loss.epsilon(1e-6)
+    ax.bar(loss.losses, np.exp(loss.log_masses), width=1.5 * epsilon, color=BLUE, alpha=0.8, label=_("probability of the loss"))
+    ax.axvline(allowed, color=GREEN, linestyle="--", label=_("ε at δ = 10⁻⁶"))
+    ax.axvline(total, color=RED, linestyle=":", label=_("plain sum kε"))
+    ax.set(xlabel=_("total privacy loss"), ylabel=_("probability"), xlim=(-1.05 * total - epsilon, 1.05 * total + epsilon),
+           ylim=(0, 1.4 * np.exp(loss.log_masses.max())))
+    ax.legend(loc="upper left")
+    return _("The last rung, {total:.4g}, has probability {top:.3g}. The mean loss is {mean:.4g}; δ = 10⁻⁶ allows ε = {allowed:.5g}.").format(
+        total=total, top=float(np.exp(loss.log_masses[-1])), mean=loss.mean(), allowed=allowed)
+
+
+@figure("mixed-deltas", chapter=4, source="S4.28", move={"k": (2, 100), "sigma": (1.0, 6.0)},
+        caption="The plain sum for Gaussian queries needs a δ for each of them: keeping 'ε = 2 a query' lets the total δ grow k-fold.",
+        alt="Two curves against the number of queries: the epsilon that plain sums give when the total delta is held at one in a million bends upward; the "
+            "straight line through two per query lies below it, and its total delta is written at the end.")
+def mixed_deltas(ax, k=20, sigma=2.0):
+    loss, runs = GaussianLoss(1 / sigma), np.arange(1, k + 1)
+    honest = runs * np.array([loss.epsilon(1e-6 / n) for n in runs])
+    exact = np.array([GaussianLoss(np.sqrt(n) / sigma).epsilon(1e-6) for n in runs])
+    ax.plot(runs, honest, color=RED, label=_("plain sum, total δ = 10⁻⁶"))
+    ax.plot(runs, 2.0 * runs, color=ORANGE, linestyle="--", label=_("2 a query, total δ = k times one query's"))
+    ax.plot(runs, exact, color=BLUE, linestyle="-.", label=_("exact, total δ = 10⁻⁶"))
+    ax.set(xlabel=_("number of queries k"), ylabel=_("total ε"), xlim=(0, k + 0.5), ylim=(0, 1.25 * max(honest[-1], 2 * k)),
+           xticks=np.unique(np.linspace(1, k, 5).astype(int)))
+    ax.legend(loc="upper left")
+    return _("After {k} queries the plain sum costs {honest:.4g} at δ = 10⁻⁶; {cheap:.4g} would be true at δ = {delta:.3g} only; exact: {exact:.5g}.").format(
+        k=k, honest=honest[-1], cheap=2.0 * k, delta=min(1.0, k * loss.delta(2.0)), exact=exact[-1])
+

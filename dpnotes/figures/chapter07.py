@@ -1,0 +1,91 @@
+"""Figures of chapter 07: the exchange table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpnotes import conversions
+from dpnotes.figures._registry import _, figure
+from dpnotes.figures._style import BLUE, GREEN, INK, ORANGE, PURPLE, RED, SHADE
+from dpnotes.privacy_loss import GaussianLoss
+
+
+@figure("rounds-compared", chapter=7, source="F4.7", move={"delta": (1e-9, 1e-3, "log"), "sigma": (1.0, 5.0)},
+        caption="Twenty rounds of Gaussian queries, read by five accountants at one and the same δ.",
+        alt="Five rising curves over rounds 1 to 20. The plain sum is the steepest and ends near 51; the Rényi grid, Bun and Steinke, and Canonne, Kamath and "
+            "Steinke lie close together below, ending near 14; the exact curve is the lowest, at 12.6.")
+def rounds_compared(ax, delta=1e-6, sigma=2.0):
+    k, rho = np.arange(1, 21), np.arange(1, 21) / (2 * sigma**2)
+    orders = np.array([2, 4, 8, 16, 32])
+    exact = conversions.gdp_to_epsilon(np.sqrt(2 * rho), delta)
+    rows = [(_("plain sum"), k * conversions.gdp_to_epsilon(1 / sigma, delta / k), RED, "--"),
+            (_("Rényi, grid"), conversions.rdp_to_epsilon_mironov(orders[:, None], orders[:, None] * rho, delta).min(axis=0), ORANGE, ":"),
+            (_("zCDP, Bun-Steinke"), conversions.zcdp_to_epsilon_bun_steinke(rho, delta), PURPLE, "-."),
+            (_("zCDP, tight conversion"), conversions.zcdp_to_epsilon(rho, delta, "cks"), GREEN, (0, (5, 1))),
+            (_("exact"), exact, BLUE, "-")]
+    for name, values, color, style in rows:
+        ax.plot(k, values, color=color, linestyle=style, label=name)
+    ax.set(xlabel=_("rounds"), ylabel=_("ε"), xlim=(1, 20), ylim=(0, 1.05 * rows[0][1][-1]), xticks=[1, 5, 10, 15, 20])
+    ax.legend(loc="upper left")
+    return _("After 20 rounds: {0:.5g}, {1:.5g}, {2:.5g}, {3:.5g}, exact {4:.5g} (top to bottom in the legend).").format(*(row[1][-1] for row in rows))
+
+
+@figure("four-stations", chapter=7, source="F4.1", panels=(2, 2), size=(6.4, 5.2), move={"sigma": (0.8, 5.0), "k": (1, 40)},
+        caption="Accounting in four stations: the answers with noise, the loss of one answer, the ledger over all of them, and the statement.",
+        alt="Four small panels. Top left, two overlapping bell curves of answers one apart. Top right, the bell curve of the privacy loss. Bottom left, the "
+            "ledger, a straight line of Rényi divergence over the order. Bottom right, epsilon falling as delta grows, with one point marked.")
+def four_stations(axes, sigma=2.0, k=20):
+    (first, second), (third, fourth) = axes
+    loss, total = GaussianLoss(1 / sigma), GaussianLoss(np.sqrt(k) / sigma)
+    y = np.linspace(-3 * sigma, 3 * sigma + 1, 200)
+    for center, color, style in ((0, BLUE, "-"), (1, RED, "--")):
+        first.plot(y, np.exp(-((y - center) / sigma) ** 2 / 2) / (sigma * np.sqrt(2 * np.pi)), color=color, linestyle=style, gid=f"center {center}")
+    x = np.linspace(loss.mean() - 3.5 / sigma, loss.mean() + 3.5 / sigma, 200)
+    second.plot(x, np.exp(-((x - loss.mean()) * sigma) ** 2 / 2) * sigma / np.sqrt(2 * np.pi), color=GREEN, gid="loss")
+    second.axvline(loss.mean(), color=INK, linestyle=":", linewidth=1.2)
+    alpha, delta = np.linspace(1, 16, 50), np.geomspace(1e-10, 0.1, 60)
+    third.plot(alpha, total.renyi(alpha), color=PURPLE, gid="ledger")
+    fourth.plot(delta, total.epsilon(delta), color=BLUE, gid="epsilon")
+    fourth.plot([1e-6], [total.epsilon(1e-6)], "o", color=RED, gid="statement")
+    first.set(xlabel=_("answer"), yticks=[], title=_("1 answer + noise"))
+    second.set(xlabel=_("privacy loss"), yticks=[], title=_("2 one loss"))
+    third.set(xlabel=_("order α"), ylim=(0, None), title=_("3 ledger of {k}").format(k=k))
+    fourth.set(xlabel=_("δ"), xscale="log", ylim=(0, None), title=_("4 statement: ε"))
+    for ax in (first, second, third, fourth):
+        ax.title.set_fontsize("medium")
+    return _("{k} answers with σ = {sigma:.3g}: ρ = {rho:.4g}, and ε = {epsilon:.6g} at δ = 10⁻⁶, exactly.").format(
+        k=k, sigma=sigma, rho=k / (2 * sigma**2), epsilon=total.epsilon(1e-6))
+
+
+@figure("worth-of-epsilon", chapter=7, source="new", move={"epsilon": (0.1, 5.0)},
+        caption="What ε-DP is worth elsewhere: the tight ρ of zCDP, the tight μ of Gaussian DP, and the advantage of a membership test.",
+        alt="Three curves against epsilon from 0 to 5. Rho starts flat and approaches epsilon minus a little; mu rises almost straight, then bends down; the "
+            "advantage rises and levels off at 1. Three dots mark the chosen epsilon.")
+def worth_of_epsilon(ax, epsilon=1.0):
+    x = np.linspace(0, 5, 200)
+    ax.plot(x, conversions.pure_to_zcdp(x), color=BLUE, label=_("zCDP, ρ"))
+    ax.plot(x, conversions.pure_to_gdp(x), color=PURPLE, linestyle="-.", label=_("Gaussian DP, μ"))
+    ax.plot(x, conversions.membership_advantage(x), color=GREEN, linestyle="--", label=_("membership advantage"))
+    worth = [float(convert(epsilon)) for convert in (conversions.pure_to_zcdp, conversions.pure_to_gdp, conversions.membership_advantage)]
+    ax.plot([epsilon] * 3, worth, "o", color=RED, label=_("at the chosen ε"))
+    ax.set(xlabel=_("ε of pure DP"), ylabel=_("value in the other currency"), xlim=(0, 5), ylim=(0, 5))
+    ax.legend(loc="upper left")
+    return _("ε = {epsilon:.4g}: ρ = {rho:.6g}, μ = {mu:.6g}, advantage {advantage:.6g}.").format(
+        epsilon=epsilon, rho=worth[0], mu=worth[1], advantage=worth[2])
+
+
+@figure("deltas-of-a-ledger", chapter=7, source="new", move={"sigma": (1.0, 5.0), "k": (1, 50)},
+        caption="The whole privacy curve δ(ε) of k Gaussian queries, exact and as their Rényi ledger gives it.",
+        alt="Two falling curves of delta on a logarithmic axis over epsilon. The exact one is lower everywhere; the band between it and the Rényi curve is "
+            "shaded and widens in the tail.")
+def deltas_of_a_ledger(ax, sigma=2.0, k=20):
+    total = GaussianLoss(np.sqrt(k) / sigma)
+    epsilon = np.linspace(0, total.epsilon(1e-9), 40)
+    exact = total.delta(epsilon)
+    renyi = conversions.zcdp_to_delta(total.mean(), epsilon, "cks")
+    ax.plot(epsilon, renyi, color=PURPLE, linestyle="-.", label=_("Rényi ledger"))
+    ax.plot(epsilon, exact, color=BLUE, label=_("exact"))
+    ax.fill_between(epsilon, exact, renyi, color=PURPLE, label=_("lost in the conversion"), **SHADE)
+    ax.set(yscale="log", xlabel=_("ε"), ylabel=_("δ"), xlim=(0, epsilon[-1]), ylim=(1e-9, 1.5))
+    ax.legend(loc="lower left")
+    return _("At ε = {at:.4g} the exact δ is {exact:.4g}; the ledger says {renyi:.4g}.").format(at=epsilon[20], exact=exact[20], renyi=renyi[20])

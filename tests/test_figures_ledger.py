@@ -1,0 +1,95 @@
+"""The figures of chapters 04 to 07 and 09: they draw at every end of their sliders, and show the numbers they are about."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from dpnotes import conversions as cv
+from dpnotes.figures import all_figures
+
+FIGURES = {name: spec for name, spec in all_figures().items() if spec.chapter in (4, 5, 6, 7, 9)}
+
+
+def numbers(sentence):
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", sentence)]
+
+
+def readout(name, **given):
+    return numbers(FIGURES[name].draw_with_readout(**given)[1])
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_end_of_the_sliders_draws(name):
+    spec = FIGURES[name]
+    ends = [[int(end) if slider.whole else end for end in (slider.low, slider.high)] for slider in spec.sliders.values()]
+    for values in itertools.product(*ends):
+        figure, sentence = spec.draw_with_readout(**dict(zip(spec.sliders, values, strict=True)))
+        assert figure.axes
+        assert len(numbers(sentence)) >= 1
+        assert "nan" not in sentence
+    assert len(spec.alt) > 100
+    assert len(spec.caption) > 50
+    assert spec.data()
+
+
+def test_the_sources_figures_are_there():
+    sources = {spec.source for spec in FIGURES.values()}
+    assert {f"F0.{i}" for i in range(1, 7)} | {f"F4.{i}" for i in range(1, 8)} <= sources
+
+
+def test_means_of_the_gain():
+    # theory.md, section 2: gains of the Laplace mechanism with mean loss 3.4
+    assert readout("gain-quadratic-mean") == pytest.approx([53.63, 62.312])
+    assert readout("gain-geometric-mean") == pytest.approx([3.4, 29.964])
+    assert readout("gain-all-means", alpha=4.0)[1:] == pytest.approx([66.755, 4.201])
+    data = FIGURES["gain-of-a-mechanism"].data()["gain exp(L)"]
+    x, gain = np.array(data["x"]), np.array(data["y"])
+    top = np.exp(4.387569089)
+    assert gain == pytest.approx(np.where(x < 0.5, top, np.maximum(4 * top * (1 - x) ** 2, 1 / top)), rel=1e-9)
+
+
+def test_the_ledger_by_order():
+    assert readout("ledger-by-order") == pytest.approx([20, 4, 14.605, 14.254])
+    assert readout("best-order")[:4] == pytest.approx([3.3508, 14.2539, 14.6052, 13.3738])
+    grid = FIGURES["best-order"].data()["grid of orders"]
+    assert grid["y"] == pytest.approx([18.816, 14.605, 21.974, 40.921, 80.446], abs=6e-4)
+
+
+def test_rounds():
+    data = FIGURES["rounds-compared"].data()
+    exact = data["exact"]
+    assert [exact["y"][k - 1] for k in (1, 5, 10, 20)] == pytest.approx([2.254085, 5.550860, 8.306225, 12.595247], abs=6e-7)
+    assert data["plain sum"]["y"][-1] == pytest.approx(51.15, abs=5e-3)
+
+
+def test_the_wrong_parabola_and_the_one_order():
+    shown = readout("log-moment-parabolas")
+    assert shown.count(1.098285) == 2  # the Gaussian's moment, and the right bound; the wrong one is below
+    assert 1.031743 in shown
+    one = readout("rho-is-a-supremum")
+    assert 1.18519 in one
+    assert 8.879e-4 in [pytest.approx(value, abs=1e-7) for value in one]
+
+
+def test_curves_touch_where_the_sentence_says():
+    spec = FIGURES["tradeoff-touching"]
+    for epsilon in (0.2, 1.0, 4.0):
+        data = spec.data(epsilon=epsilon)
+        gaussian, corner = next(line for name, line in data.items() if name.startswith("Gaussian")), data["touching point"]
+        assert np.interp(corner["x"], gaussian["x"], gaussian["y"]) == pytest.approx(corner["y"], abs=2e-4)
+        laplace = data["Laplace noise"]
+        assert np.all(np.array(laplace["y"]) >= cv.approx_to_tradeoff(epsilon, 0, laplace["x"]) - 1e-9)
+    for epsilon in (-2.0, 0.5, 3.0):
+        data = FIGURES["tradeoff-duality"].data(epsilon=epsilon)
+        line, touch = data["slope -exp(ε)"], data["touching point"]
+        slope = (line["y"][1] - line["y"][0]) / (line["x"][1] - line["x"][0])
+        assert line["y"][0] + slope * touch["x"][0] == pytest.approx(touch["y"][0], abs=1e-9)
+
+
+def test_the_polygon_of_a_finite_loss():
+    data = FIGURES["tradeoff-central-limit"].data(k=3)
+    line = next(line for name, line in data.items() if name.startswith("k ="))
+    loss = cv.optimal_composition([(1 / 3**0.5, 0.0, 3)])
+    assert line["y"] == pytest.approx(cv.delta_to_tradeoff(loss.delta, line["x"]), abs=1e-9)
