@@ -12,7 +12,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "dpnotes.privacy_loss": ["DiscreteGaussianLoss", "DiscreteLoss", "GaussianLoss", "LaplaceLoss", "PrivacyLoss"],
+    "dpnotes.privacy_loss": ["DiscreteGaussianLoss", "DiscreteLoss", "GaussianLoss", "LaplaceLoss", "PoissonGaussianLoss",
+                             "PrivacyLoss", "poisson_sampled_loss"],
     "dpnotes.mechanisms": [
         "AboveThreshold", "DiscreteGaussian", "DiscreteLaplace", "ExponentialMechanism", "Gaussian", "GridLaplace", "Laplace",
         "Mechanism", "PermuteAndFlip", "PoissonSampled", "RandomizedResponse", "Released", "ReportNoisyMax",
@@ -20,6 +21,12 @@ _HOMES = {
         "bounded_sum", "clamp", "histogram_sensitivity", "mean_sensitivity", "private_histogram", "private_mean",
         "private_quantile", "private_sum", "private_variance", "sum_sensitivity", "variance_sensitivity", "vector_sensitivity",
     ],
+    "dpnotes.accountants": [
+        "GDP", "RDP", "ZCDP", "Accountant", "AdvancedAccountant", "ApproxDP", "BasicFilter", "FullyAdaptiveFilter",
+        "GDPAccountant", "Guarantee", "NumericalAccountant", "Parallel", "PureAccountant", "PureDP", "Refused",
+        "RenyiAccountant", "RenyiFilter", "ZCDPAccountant", "ZCDPOdometer", "q_for", "sigma_for", "times_for",
+    ],
+    "dpnotes.exchange_table": ["compare", "exchange"],
     "dpnotes.ex_post": ["AboveThresholdCheck", "AccuracyFirst", "ApproximateExPost", "Bounded", "BrownianMechanism", "Filter",
                         "FinitePair", "GaussianCheck", "LaplaceReduction", "LinearBoundary", "Odometer", "OneSidedMixture",
                         "ProbabilisticExPost", "PureExPost", "ReducedAboveThresholdCheck", "RenyiExPost", "StitchedBoundary",
@@ -29,7 +36,8 @@ _HOMES = {
     "dpnotes.explorer": ["explore", "show"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_PACKAGES = {"ex_post"}  # what is not exported by name is found there: dp.ex_post.doubling
+# What is not exported by name is found in these: dp.conversions.pure_to_zcdp, dp.mechanisms.broken, dp.ex_post.doubling.
+_PACKAGES = {"accountants", "conversions", "ex_post", "figures", "mechanisms", "privacy_loss"}
 __all__ = sorted(_HOME_OF)
 
 

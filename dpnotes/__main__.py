@@ -1,4 +1,5 @@
-"""The command line: ``dpnotes figures`` lists the book's figures, ``dpnotes figure NAME -o FILE`` writes one.
+"""The command line: ``dpnotes epsilon`` states a guarantee, ``dpnotes figures`` lists the book's figures and
+``dpnotes figure NAME -o FILE`` writes one.
 
 The same as ``python -m dpnotes``.
 """
@@ -18,6 +19,7 @@ from typing import Any, NoReturn
 
 from dpnotes import __version__, figures
 from dpnotes._validate import fail
+from dpnotes.accountants._command import add_parser as add_epsilon
 from dpnotes.figures import FigureSpec, _style
 
 # Widths in inches: the text or column width that each venue's own style file sets.
@@ -172,9 +174,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="dpnotes", description="Figures of the book, ready for a paper.")
+    parser = _Parser(prog="dpnotes", description="An honest epsilon, and the figures of the book, ready for a paper.")
     parser.add_argument("--version", action="version", version=f"dpnotes {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_epsilon(commands)
     commands.add_parser("figures", help="list every figure").set_defaults(run=_list)
     one = commands.add_parser("figure", help="write a figure to a file, or say what it is")
     one.set_defaults(run=_figure)

@@ -8,7 +8,7 @@ import pytest
 from dpnotes import conversions as cv
 from dpnotes.accountants import GDP, RDP, ZCDP, ApproxDP, NumericalAccountant, PureDP, RenyiAccountant
 from dpnotes.accountants._command import add_parser, epsilon_command
-from dpnotes.exchange import Table, compare, exchange
+from dpnotes.exchange_table import Table, compare, exchange
 from dpnotes.mechanisms import Gaussian, Laplace
 from dpnotes.privacy_loss import LaplaceLoss
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpnotes import conversions as cv
-from dpnotes.accountants import BasicFilter, FullyAdaptiveFilter, Odometer, Refused, RenyiFilter
+from dpnotes.accountants import BasicFilter, FullyAdaptiveFilter, Refused, RenyiFilter, ZCDPOdometer
 from dpnotes.accountants._filters import exactly, zcdp_for
 from dpnotes.mechanisms import Gaussian, Laplace
 
@@ -62,7 +62,7 @@ def test_arguments():
             BasicFilter(1).spend(bad)
     for bad in (lambda: RenyiFilter(1.0, 1.0), lambda: RenyiFilter(np.nan, 1.0), lambda: FullyAdaptiveFilter(1.0, 0.0),
                 lambda: FullyAdaptiveFilter(0.0, 1e-6), lambda: FullyAdaptiveFilter(1.0, 1e-6, leaks=1e-6),
-                lambda: Odometer(0.0, 1.0), lambda: Odometer(1e-6, 0.0)):
+                lambda: ZCDPOdometer(0.0, 1.0), lambda: ZCDPOdometer(1e-6, 0.0)):
         with pytest.raises(ValueError, match="is not allowed"):
             bad()
 
@@ -144,7 +144,7 @@ def test_odometer_holds_at_all_moments():
     """The running bound is crossed in at most a fraction delta of the interactions; one that is tuned too low is crossed more."""
     delta, runs, steps = 0.1, 4000, 200
     rng = np.random.default_rng(11)
-    meter = Odometer(delta, target=1.0)
+    meter = ZCDPOdometer(delta, target=1.0)
     bounds = []
     for _ in range(steps):
         meter.record_rho(0.01)
@@ -158,12 +158,12 @@ def test_odometer_holds_at_all_moments():
 
 
 def test_odometer():
-    meter = Odometer(1e-6, target=2.5)
+    meter = ZCDPOdometer(1e-6, target=2.5)
     assert meter.bound == 0.0
     meter.record(0.1, 1e-9)
     assert meter.rho == pytest.approx(0.1 * np.tanh(0.05))
     assert meter.leaked == 1e-9
-    meter = Odometer(1e-6, target=2.5)
+    meter = ZCDPOdometer(1e-6, target=2.5)
     for _ in range(20):
         meter.record_rho(0.125)
     # at its target the bound is the conversion of Bun and Steinke, elsewhere above it

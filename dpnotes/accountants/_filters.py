@@ -247,7 +247,7 @@ def zcdp_for(epsilon: float, delta: float) -> float:
     return low
 
 
-class Odometer:
+class ZCDPOdometer:
     """A running bound on the privacy loss that holds at all moments together with probability 1 - delta.
 
     After steps of total rho_1 + ... + rho_n = v the loss so far is at most (1 + t) v + log(1/delta) / t, t fixed beforehand at
@@ -263,7 +263,7 @@ class Odometer:
     ----------
     Rogers, Roth, Ullman and Vadhan (2016); Whitehouse et al. (2023); the proof is at the head of this module.
 
-    >>> meter = Odometer(delta=1e-6, target=2.5)
+    >>> meter = ZCDPOdometer(delta=1e-6, target=2.5)
     >>> for _ in range(20):
     ...     meter.record_rho(0.125)
     >>> round(meter.bound, 10)

@@ -1,7 +1,7 @@
 """What a guarantee in one currency is worth in another.
 
 Every function says whether it is exact, tight or loose and which way it bounds. Names read ``from_to_to``: `pure_to_zcdp`.
-Where no conversion exists there is no function, and `dpnotes.exchange` says why. A known privacy loss converts to all
+Where no conversion exists there is no function, and `dpnotes.exchange_table` says why. A known privacy loss converts to all
 currencies by its own readings: `PrivacyLoss.delta`, `renyi`, `maximum`, `tail`.
 """
 
