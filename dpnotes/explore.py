@@ -137,7 +137,7 @@ class _Latest:
 
     def __call__(self, _change: Any = None) -> None:
         if self._asked:
-            return
+            return None
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # no event loop, so nothing can be put off
