@@ -80,7 +80,7 @@ def read_off(figure: Figure) -> dict[str, dict[str, list[float]]]:
     for number, axes in enumerate(figure.axes, 1):
         prefix = f"panel {number}: " if len(figure.axes) > 1 else ""
         for kind, artist in _data_artists(axes):
-            label = artist.get_gid() or str(artist.get_label())
+            label = getattr(artist, "get_gid", str)() or str(artist.get_label())  # a group of bars has no gid
             name = prefix + (label if label and not label.startswith("_") else kind)
             unique, again = name, 2
             while unique in series:
