@@ -13,7 +13,7 @@ INF = math.inf
 PRIOR = np.array([0.2, 0.3, 0.5])
 
 
-def within(law, pmc=INF, pml=INF, ldp=INF, slack=1e-7):
+def within(law, pmc=INF, pml=INF, ldp=INF, slack=1e-12):
     assert law.pmc_epsilon() <= pmc + slack and law.pml_epsilon() <= pml + slack and law.ldp_epsilon() <= ldp + slack
 
 
@@ -70,6 +70,16 @@ def test_no_random_channel_within_the_budgets_is_better():
             if law.ldp_epsilon() <= 0.8:
                 assert np.sum(PRIOR[:, None] * law.channel * score) <= best[1] + 1e-9
     assert checked > 50
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 8.0, 14.0, 22.0, 40.0])
+def test_budgets_are_kept_where_the_solver_is_coarse(epsilon):
+    law, value = best_channel(np.full(4, 0.25), ldp=epsilon)
+    within(law, ldp=epsilon, slack=1e-9)
+    assert value == pytest.approx(1 / (1 + 3 * math.exp(-epsilon)), abs=1e-6)
+    within(best_channel(PRIOR, pmc=epsilon, pml=0.6)[0], pmc=epsilon, pml=0.6, slack=1e-9)
+    within(most_informative_channel(PRIOR, ldp=epsilon)[0], ldp=epsilon, slack=1e-9)
+    within(most_informative_channel(PRIOR, pmc=epsilon, pml=0.6)[0], pmc=epsilon, pml=0.6, slack=1e-9)
 
 
 def test_no_budget_and_no_room():

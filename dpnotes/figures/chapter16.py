@@ -46,7 +46,8 @@ def bettor_and_burglar(axes, prior_of_A=0.2, share_of_B=0.375, output=2):
     axes[1].axhline(1, color=INK, linestyle="--", linewidth=1.2)
     top = max(1.35 * lift.max(), 2.6)
     for i, mark, name, color in ((best, "▲", _("bettor"), BLUE), (worst, "▼", _("burglar"), RED)):
-        axes[1].text(i, lift[i] + 0.02 * top, f"{mark} {name}\n{lift[i]:.2f}", ha="center", va="bottom", color=color)
+        axes[1].text(i, lift[i] + 0.02 * top, f"{mark} {name}\n{lift[i]:.2f}", ha="center", va="bottom", color=color,
+                     bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
     axes[1].set(xlim=(-0.75, 2.75), ylim=(0, top), ylabel=_("lift: after / before"))
     for ax in axes:
         ax.set_xticks(x, SYMBOLS)

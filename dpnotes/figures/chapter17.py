@@ -48,10 +48,11 @@ def gaussian_leakage_and_cost(ax, sigma=1.0, prior_of_1=0.5):
     y = np.linspace(-5, 6, 331)
     hump = np.exp(noise._log_mean(y))
     ax.fill_between(y, 2.5 * hump / hump.max(), color=GREY, alpha=0.18, linewidth=0, label=_("how likely (no scale)"))
-    ax.plot(y, noise.pmc(y), color=RED, label=_("cost"))
+    cost = noise.pmc(y)
+    ax.plot(y, np.where(cost < 6, cost, np.nan), color=RED, label=_("cost"))
     ax.plot(y, noise.pml(y), color=BLUE, linestyle="--", label=_("leakage"))
-    ax.set(xlim=(-5, 6), ylim=(0, 6), xlabel=_("output"), ylabel=_("nats"))
-    ax.legend(loc="upper center")
+    ax.set(xlim=(-5, 6), ylim=(0, 7.2), xlabel=_("output"), ylabel=_("nats"))
+    ax.legend(loc="upper center", ncols=3)
     return (f"σ = {sigma:.3g}, P(1) = {prior_of_1:.3g}: at output 5 the cost is {noise.pmc(5.0):.4f}, at 10 {noise.pmc(10.0):.4f}; leakage never exceeds "
             f"{-np.log(min(prior_of_1, 1 - prior_of_1)):.4f}. The cost exceeds 1 nat with probability {noise.pmc_delta(1.0):.4g}.")
 
@@ -187,8 +188,8 @@ def designed_channel(axes, prior_of_A=0.2, share_of_B=0.375, epsilon=1.0):
 @figure("designed-utility", chapter=17, source="S3.19", move=PRIOR_MOVES,
         caption="How often the output equals the secret, against the LDP parameter: randomized response, the best channel with the same LDP "
                 "parameter, and the best with the same worst cost and worst leakage.",
-        alt="Three rising curves that meet at both ends: randomized response lowest, the best channel of equal LDP above it, the best channel of "
-            "equal cost and leakage on top; a dotted level line marks the guess without any output.")
+        alt="Three rising curves that meet at the right: randomized response lowest, above it the best channel of equal LDP and the best of equal "
+            "cost and leakage, which start on a dotted level line, the guess without any output.")
 def designed_utility(ax, prior_of_A=0.2, share_of_B=0.375, epsilon=1.0):
     prior, grid = prior3(prior_of_A, share_of_B), np.append(np.linspace(0, 4, 33), epsilon)
     plain, equal_ldp, equal_both = [], [], []

@@ -16,7 +16,7 @@ from dpnotes.information_density._conversions import log_mix
 from dpnotes.privacy_loss._special import LOG_SQRT_2PI, _legendre, log1mexp, logsumexp
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # it holds arrays
 class PointPrior:
     """A secret on finitely many real numbers. Points of probability 0 are dropped.
 

@@ -12,7 +12,7 @@ from dpnotes.information_density._joint import JointLaw, stochastic
 _THREATS = ("gain", "cost", "guess", "error")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # it holds arrays
 class Adversary:
     """One adversary: what is at stake, and for how much; `advantage` says what an output does for this adversary.
 

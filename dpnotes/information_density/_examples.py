@@ -56,7 +56,7 @@ def reveal(prior: ArrayLike, lam: float) -> JointLaw:
     JointLaw(3 secrets, 3 outputs, PMC=0.356675, PML=0.788457, LDP=1.14513)
     """
     prior, lam = _full(prior), scalar("lam", probability("lam", lam))
-    return JointLaw(prior, lam * np.eye(len(prior)) + (1 - lam) * prior)
+    return JointLaw(prior, np.minimum(lam * np.eye(len(prior)) + (1 - lam) * prior, 1.0))
 
 
 def z_channel(p: float = 0.5, flip: float = 0.5) -> JointLaw:

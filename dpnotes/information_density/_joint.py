@@ -181,7 +181,8 @@ class JointLaw:
 
         No worst case grows, since each P(z|x) is an average of the P(y|x).
         """
-        return JointLaw(self.prior, self.channel @ stochastic("channel", channel, self.channel.shape[1]))
+        after = self.channel @ stochastic("channel", channel, self.channel.shape[1])
+        return JointLaw(self.prior, np.minimum(after, 1.0))  # a sum that is 1 may round to above 1
 
     def compose(self, second: ArrayLike) -> JointLaw:
         """The law of X and the pair (Y1, Y2); output number y1 * m2 + y2 is the pair (y1, y2).
