@@ -208,6 +208,8 @@ def test_the_condition_sits_at_minus_log_one_minus_p():
     edge = -math.log1p(-0.2)
     assert density.pml_to_pmc(edge, 0.2) == INF == density.pml_to_pmc(INF, 0.2)
     assert 20 < density.pml_to_pmc(edge * (1 - 1e-12), 0.2) < INF
+    p = np.linspace(0.01, 0.5, 200)
+    assert np.all(density.pml_to_pmc(-np.log1p(-p), p) == INF)
     assert density.pml_to_pmc(0, 0.2) == 0 == density.pmc_to_pml(0, 0.2)
     assert density.pmc_to_pml(INF, 0.2) == pytest.approx(math.log(5), rel=1e-15)
     assert density.ldp_to_pml(INF, 0.2) == pytest.approx(math.log(5), rel=1e-15)
@@ -300,6 +302,9 @@ def test_joint_matrix_and_null_symbols():
     assert law.maximal_leakage() == pytest.approx(math.log(0.5 + 0.75))
     assert np.isnan(JointLaw([0.5, 0.5], [[1, 0], [1, 0]]).ldp()[1])
     one = JointLaw([1.0], [[0.3, 0.7]])
+    # what a secret of prior 0 would do to an output that does come, the essential supremum does not see
+    unseen = JointLaw([0.5, 0.5, 0.0], [[0.5, 0.5], [0.4, 0.6], [1.0, 0.0]])
+    assert unseen.pml(0) == pytest.approx(math.log(0.5 / 0.45)) and unseen.pmc(1) == pytest.approx(math.log(1.1))
     assert one.alip() == (0, 0) and one.mutual_information() == 0
     with pytest.raises(ValueError, match="positive probability"):
         density.guesser(law, 2)

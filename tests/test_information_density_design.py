@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import OptimizeResult, linprog
 
 from dpnotes.information_density import JointLaw, best_channel, most_informative_channel, randomized_response
-from dpnotes.information_density._design import posterior_corners
+from dpnotes.information_density._design import _within, posterior_corners
 
 INF = math.inf
 PRIOR = np.array([0.2, 0.3, 0.5])
@@ -80,6 +80,15 @@ def test_budgets_are_kept_where_the_solver_is_coarse(epsilon):
     within(best_channel(PRIOR, pmc=epsilon, pml=0.6)[0], pmc=epsilon, pml=0.6, slack=1e-9)
     within(most_informative_channel(PRIOR, ldp=epsilon)[0], ldp=epsilon, slack=1e-9)
     within(most_informative_channel(PRIOR, pmc=epsilon, pml=0.6)[0], pmc=epsilon, pml=0.6, slack=1e-9)
+
+
+def test_noise_of_the_solver_is_no_output():
+    # an output of probability 1e-12 whose lifts are noise must be dropped, not believed
+    noisy = OptimizeResult(x=np.array([[0.6, 0.4, 1e-12], [0.4, 0.6, 0.0]]), message="")
+    law = _within(np.array([0.5, 0.5]), noisy, lambda x: x.copy(), pmc=INF, pml=INF, ldp=0.5)
+    assert law.output[2] == 0 and law.ldp_epsilon() == pytest.approx(math.log(1.5), rel=1e-9)
+    with pytest.raises(RuntimeError, match="not solved: no reason"):
+        _within(np.array([0.5, 0.5]), OptimizeResult(x=None, message="no reason"), np.asarray, INF, INF, INF)
 
 
 def test_no_budget_and_no_room():

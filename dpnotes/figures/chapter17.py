@@ -49,7 +49,7 @@ def gaussian_leakage_and_cost(ax, sigma=1.0, prior_of_1=0.5):
     hump = np.exp(noise._log_mean(y))
     ax.fill_between(y, 2.5 * hump / hump.max(), color=GREY, alpha=0.18, linewidth=0, label=_("how likely (no scale)"))
     cost = noise.pmc(y)
-    ax.plot(y, np.where(cost < 6, cost, np.nan), color=RED, label=_("cost"))
+    ax.plot(y[cost < 6], cost[cost < 6], color=RED, label=_("cost"))  # PMC is convex: one piece
     ax.plot(y, noise.pml(y), color=BLUE, linestyle="--", label=_("leakage"))
     ax.set(xlim=(-5, 6), ylim=(0, 7.2), xlabel=_("output"), ylabel=_("nats"))
     ax.legend(loc="upper center", ncols=3)

@@ -251,7 +251,7 @@ class GaussianNoise(_Additive):
         low, high, sigma = self.prior.low, self.prior.high, self.sigma
         if low == high or np.isinf(epsilon):
             return 0.0
-        bad = []
+        bad = 0.0
         # -i(low; y) rises with y from below 0 to inf, -i(high; y) falls: each passes epsilon once, and PMC is the larger
         for end, side in ((low, 1.0), (high, -1.0)):
             def excess(y: float, end: float = end) -> float:
@@ -264,5 +264,5 @@ class GaussianNoise(_Additive):
             while excess(inner) > 0:
                 inner, step = inner - side * step, 2 * step
             edge = brentq(excess, inner, outer, xtol=1e-13, rtol=1e-14) if inner != outer else inner
-            bad.append((edge, np.exp(self.prior.log_mean(lambda x, edge=edge, side=side: log_ndtr(side * (x - edge) / sigma)))))
-        return 1.0 if bad[0][0] <= bad[1][0] else float(min(1.0, bad[0][1] + bad[1][1]))
+            bad += np.exp(self.prior.log_mean(lambda x, edge=edge, side=side: log_ndtr(side * (x - edge) / sigma)))
+        return float(min(1.0, bad))  # two tails that overlap cover everything

@@ -125,7 +125,6 @@ def guesser(law: JointLaw, y: int) -> Adversary:
     if law.prior[star] < 1e-5:
         raise fail("y", y, f"an output whose best secret has prior at least 1e-5, not {law.prior[star]:.3g}")
     cells = np.maximum(np.ceil(law.prior / law.prior[star] - 1e-9), 1).astype(int)  # a ratio of 1 + rounding is one cell
-    cells[star] = 1
     start = np.concatenate([[0], np.cumsum(cells)])
     table = np.zeros((len(cells), start[-1]))
     for x, n in enumerate(cells):
