@@ -20,11 +20,21 @@ def fail(name: str, value: Any, allowed: str) -> ValueError:
     return ValueError(f"{name} = {value!r} is not allowed: {name} must be {allowed}.")
 
 
+def as_array(name: str, value: Any, allowed: str) -> np.ndarray:
+    """The value as an array of whatever kind; rows of different lengths are not one."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise fail(name, value, allowed) from None
+
+
 def real(name: str, value: ArrayLike, allowed: str = "a real number or an array of real numbers") -> FloatArray:
     """Numbers only: no NaN, no booleans, no text, no complex values. Infinity passes."""
     try:
         array = np.asarray(value)
         if array.dtype.kind == "O":  # Python integers beyond 64 bits arrive as objects
+            if any(isinstance(item, (bool, np.bool_)) for item in array.flat):
+                raise TypeError
             array = np.asarray([operator.index(item) for item in array.flat], dtype=float).reshape(array.shape)
         if array.dtype.kind not in "iuf":
             raise TypeError
@@ -75,7 +85,7 @@ def scalar(name: str, array: FloatArray) -> float:
 
 
 def count(name: str, value: Any, low: int = 0) -> int:
-    """A whole number, at least `low`. 3.0 and True are not whole numbers here."""
+    """A whole number, at least `low`, that fits in 64 bits. 3.0 and True are not whole numbers here."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
@@ -84,6 +94,8 @@ def count(name: str, value: Any, low: int = 0) -> int:
         raise fail(name, value, f"a whole number, at least {low}") from None
     if whole < low:
         raise fail(name, value, f"a whole number, at least {low}")
+    if whole >= 2**63:
+        raise fail(name, value, f"a whole number from {low} to 2**63 - 1")
     return whole
 
 

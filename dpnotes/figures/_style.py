@@ -55,7 +55,7 @@ def margins(figure: Figure, panels: tuple[int, int]) -> None:
     """Fixed margins in inches: frames of one figure do not jump, and no layout engine has to run."""
     width, height = figure.get_size_inches()
     type_scale = mpl.rcParams["font.size"] / 10.5
-    figure.subplots_adjust(left=0.72 * type_scale / width, right=1 - 0.18 / width, bottom=0.56 * type_scale / height,
+    figure.subplots_adjust(left=0.80 * type_scale / width, right=1 - 0.18 / width, bottom=0.56 * type_scale / height,
                            top=1 - 0.30 * type_scale / height, wspace=0.30, hspace=0.55)
     for axes in figure.axes:  # ticks are made when the figure is drawn, perhaps outside `context`: fix their look now
         axes.tick_params(labelsize=mpl.rcParams["xtick.labelsize"], colors=INK)

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, at_least, count, fail, generator, plain, probability, real
+from dpnotes._validate import FloatArray, as_array, at_least, count, fail, generator, plain, probability, real
+
+_LARGEST_ORDER = 1e100  # t**2 is still a float
+_far_out = np.errstate(over="ignore")  # beyond the range of floats a loss is as good as infinite
 
 
 class PrivacyLoss(ABC):
@@ -70,10 +73,12 @@ class PrivacyLoss(ABC):
         """
         return plain(np.exp(self.log_delta(epsilon)))
 
+    @_far_out
     def log_delta(self, epsilon: ArrayLike) -> Any:
         """The natural logarithm of `delta`, right where delta itself would underflow; -inf where delta is 0."""
         return plain(np.minimum(self._log_delta(real("epsilon", epsilon)), 0.0))
 
+    @_far_out
     def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the exact log_delta: here the rounding error of the closed form, 1e-13 of its size."""
         value = np.asarray(self.log_delta(epsilon))
@@ -88,16 +93,19 @@ class PrivacyLoss(ABC):
         """
         return self.epsilon_bounds(delta)[1]
 
+    @_far_out
     def epsilon_bounds(self, delta: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the exact epsilon(delta)."""
         delta = probability("delta", delta)
         pairs = np.array([self._epsilon_bounds(float(d)) for d in delta.flat]).reshape(*delta.shape, 2)
         return plain(pairs[..., 0]), plain(pairs[..., 1])
 
+    @_far_out
     def tail(self, epsilon: ArrayLike) -> Any:
         """P[L > epsilon], the delta of probabilistic DP: the width of the bad events, never below `delta`."""
         return plain(np.exp(np.minimum(self._log_tail(real("epsilon", epsilon)), 0.0)))
 
+    @_far_out
     def cdf(self, loss: ArrayLike) -> Any:
         """P[L <= loss]; 1 - infinity_mass in the limit."""
         return plain(self._cdf(real("loss", loss)))
@@ -106,29 +114,34 @@ class PrivacyLoss(ABC):
         """The smallest loss l with P[L <= l] >= u; inf inside the mass of distinguishing events."""
         return plain(self._quantile(probability("u", u)))
 
+    @_far_out
     def log_mgf(self, t: ArrayLike) -> Any:
-        """log E[e**(t L)], for real or complex t; inf where the moment is infinite. t = alpha - 1 is the order's reading."""
-        array = np.asarray(t)
-        if array.dtype.kind == "c":
-            if np.isnan(array).any():
-                raise fail("t", t, "a number, not NaN")
-            return plain(self._log_mgf(array))
-        return plain(self._log_mgf(real("t", t)))
+        """log E[e**(t L)], for real or complex t of size up to 1e100; inf where the moment is infinite.
 
+        t = alpha - 1 is the order's reading. The imaginary part is determined up to multiples of 2 pi.
+        """
+        allowed = "a real or complex number of size up to 1e100, or an array of them"
+        order = as_array("t", t, allowed)
+        order = order.astype(complex) if order.dtype.kind == "c" else real("t", t, allowed)
+        if not np.all(np.maximum(np.abs(order.real), np.abs(order.imag)) <= _LARGEST_ORDER):
+            raise fail("t", t, allowed)
+        return plain(self._log_mgf(order))
+
+    @_far_out
     def renyi(self, alpha: ArrayLike) -> Any:
         """The Rényi divergence D_alpha(P || Q) = log E[e**((alpha - 1) L)] / (alpha - 1), for alpha > 0. Exact.
 
-        alpha = 1 gives `mean`, alpha = inf the largest loss `maximum`. Nondecreasing in alpha.
+        alpha = 1 gives `mean`, alpha = inf (and above 1e100) the largest loss `maximum`. Nondecreasing in alpha.
         """
         alpha = at_least("alpha", alpha, 0.0)
         if np.any(alpha == 0):
             raise fail("alpha", alpha, "above 0")
         values = np.empty(alpha.shape)
-        middle = np.isfinite(alpha) & (alpha != 1)
+        middle = (alpha <= _LARGEST_ORDER) & (alpha != 1)
         t = alpha[middle] - 1
-        values[middle] = self._log_mgf(t) / t
+        values[middle] = np.minimum(self._log_mgf(t) / t, self.maximum)
         values[alpha == 1] = self.mean()
-        values[np.isinf(alpha)] = self.maximum
+        values[alpha > _LARGEST_ORDER] = self.maximum
         return plain(values)
 
     def sample(self, n: int, rng: np.random.Generator | None = None) -> FloatArray:
@@ -184,4 +197,5 @@ class PrivacyLoss(ABC):
         return min(max(root, low), high)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(mean={self.mean():.6g}, maximum={self.maximum:.6g}, infinity_mass={self.infinity_mass:.6g})"
+        kind, mass = type(self).__name__, self.infinity_mass
+        return f"{kind}(mean={self.mean():.6g}, maximum={self.maximum:.6g}, infinity_mass={mass:.6g})"

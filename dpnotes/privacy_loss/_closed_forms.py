@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
-from dpnotes._validate import FloatArray, distribution, fail, nonnegative, scalar
+from dpnotes._validate import FloatArray, distribution, fail, finite, nonnegative, probability, real, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
-from dpnotes.privacy_loss._special import exp_minus_line, log1mexp, log_gaussian_hockey_stick, logsumexp
+from dpnotes.privacy_loss._special import exp_minus_line, gaussian_terms, log1mexp, log_gaussian_hockey_stick, logsumexp
 
 
 class GaussianLoss(PrivacyLoss):
@@ -17,7 +19,7 @@ class GaussianLoss(PrivacyLoss):
     Parameters
     ----------
     mu : distance of the centers in standard deviations, sensitivity / sigma. 0 means no loss; inf means no noise, and
-        then every output is a distinguishing event.
+        then every output is a distinguishing event. A mu whose square is too large for a float counts as inf.
 
     >>> round(GaussianLoss(1 / 3**0.5).delta(np.log(3)), 10)
     0.0106240317
@@ -25,6 +27,8 @@ class GaussianLoss(PrivacyLoss):
 
     def __init__(self, mu: float) -> None:
         self.mu = scalar("mu", nonnegative("mu", mu))
+        if self.mu > 1e154:
+            self.mu = np.inf
         self.infinity_mass = float(np.isinf(self.mu))
         self.minimum = 0.0 if self.mu == 0 else np.inf if np.isinf(self.mu) else -np.inf
         self.maximum = 0.0 if self.mu == 0 else np.inf
@@ -52,14 +56,17 @@ class GaussianLoss(PrivacyLoss):
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         if self._degenerate or not 0 < delta < 1:
             return super()._epsilon_bounds(delta)
-        target = np.log(delta)
-        if self._log_delta(np.zeros(())) <= target:
+        target, at_zero = np.log(delta), self._log_delta(np.zeros(()))
+        if at_zero <= target - 4e-15 * (10 - target):
             return 0.0, 0.0
+        if self.mu > 1e8:  # delta is the tail but for e**epsilon Phi(-b), which moves epsilon by less than 2: nothing here
+            epsilon = self.mu**2 / 2 - self.mu * ndtri_exp(target)
+            return float(epsilon * (1 - 2e-15)), float(epsilon * (1 + 2e-15))
         # log_delta is concave and falls, so Newton from the right of the root comes down to it without overshooting.
         epsilon = self.mu**2 / 2 + self.mu * np.sqrt(-2 * target)
         for _ in range(60):
             value = self._log_delta(np.asarray(epsilon))
-            slope = -np.exp(epsilon + log_ndtr(-epsilon / self.mu - self.mu / 2) - value)
+            slope = -np.exp(gaussian_terms(epsilon, self.mu)[2] - value)
             step = (value - target) / slope
             epsilon = max(epsilon - step, 0.0)
             if abs(step) <= 1e-14 * epsilon:
@@ -123,9 +130,9 @@ class LaplaceLoss(PrivacyLoss):
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         if self.infinity_mass:
             return super()._epsilon_bounds(delta)
-        epsilon = max(0.0, self.bound + 2 * np.log1p(-delta)) if delta < 1 else 0.0
-        slack = 2e-15 * (self.bound + epsilon) if 0 < delta < 1 else 0.0
-        return max(0.0, epsilon - slack), min(self.bound, epsilon + slack) if epsilon else 0.0
+        epsilon = self.bound + 2 * float(np.log1p(-delta)) if delta < 1 else -np.inf
+        slack = 4e-15 * self.bound if 0 < delta < 1 else 0.0
+        return max(0.0, epsilon - slack), max(0.0, min(self.bound, epsilon + slack))
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
         if self.infinity_mass:
@@ -148,13 +155,14 @@ class LaplaceLoss(PrivacyLoss):
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
         if self.infinity_mass:
             return np.where(t == 0, 0.0, np.where(np.real(t) > 0, np.inf, -np.inf))
-        epsilon, s = self.bound, np.where(np.real(t) >= -0.5, t + 0.5, -t - 0.5)  # symmetric about t = -1/2
+        epsilon, v = self.bound, np.where(np.real(t) >= -0.5, t, -1 - t)  # symmetric about t = -1/2
+        s = v + 0.5
         decay, at_middle = np.exp(-2 * s * epsilon), s == 0
         ramp = np.where(at_middle, epsilon, -np.expm1(-2 * s * epsilon) / np.where(at_middle, 1.0, 2 * s))
         far = (s - 0.5) * epsilon - np.log(2) + np.log(1 + decay + ramp)
         # Near t = 0 and for small epsilon the moment is 1 + something tiny: compute the something.
-        close = (np.abs(s * epsilon) < 0.5) & (np.abs(s) > 0.01)
-        v = np.where(close, s - 0.5, 0.0)
+        close = (np.abs(v * epsilon) < 0.5) & (np.abs(s) > 0.01)
+        v = np.where(close, v, 0.0)
         excess = ((v + 1) * exp_minus_line(v * epsilon) + v * exp_minus_line(-(v + 1) * epsilon)) / (2 * v + 1)
         return np.where(close, np.log1p(excess), far)
 
@@ -169,6 +177,14 @@ class LaplaceLoss(PrivacyLoss):
         return self
 
 
+def _log_ratio(p: FloatArray, q: FloatArray) -> FloatArray:
+    """log(p / q) of positive numbers to a few units in the last place, for nearly equal and for extreme ones too."""
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        ratio = p / q
+        close, extreme = np.abs(ratio - 1) < 0.5, (ratio < 1e-290) | (ratio > 1e290)
+        return np.where(close, np.log1p((p - q) / q), np.where(extreme, np.log(p) - np.log(q), np.log(ratio)))
+
+
 class DiscreteLoss(PrivacyLoss):
     """L for a pair of laws on finitely many outputs, distinguishing events included. Exact.
 
@@ -181,14 +197,16 @@ class DiscreteLoss(PrivacyLoss):
     """
 
     def __init__(self, losses: FloatArray, log_masses: FloatArray, infinity_mass: float, other_mass: float) -> None:
+        losses, log_masses = losses[log_masses > -np.inf], log_masses[log_masses > -np.inf]
         order = np.argsort(losses, kind="stable")
         self.losses, starts = np.unique(losses[order], return_index=True)
         self.log_masses = np.logaddexp.reduceat(log_masses[order], starts) if len(starts) else log_masses
-        self.infinity_mass, self._other_mass = float(infinity_mass), float(other_mass)
+        self.infinity_mass, self._other_mass = min(float(infinity_mass), 1.0), min(float(other_mass), 1.0)
         self.minimum = float(self.losses[0]) if len(self.losses) else np.inf
         self.maximum = np.inf if infinity_mass > 0 else float(self.losses[-1])
         self._masses = np.exp(self.log_masses)
-        self._cumulative = np.minimum(np.cumsum(self._masses), 1.0)
+        self._cumulative = np.minimum(np.cumsum(self._masses), 1.0 - self.infinity_mass)
+        self._cumulative[-1:] = 1.0 - self.infinity_mass
 
     @classmethod
     def from_probabilities(cls, p: ArrayLike, q: ArrayLike) -> DiscreteLoss:
@@ -197,18 +215,21 @@ class DiscreteLoss(PrivacyLoss):
         if p.shape != q.shape:
             raise fail("q", q, f"of the same length as p ({p.size})")
         both = (p > 0) & (q > 0)
-        losses = np.log(p[both]) - np.log(q[both])
-        return cls(losses, np.log(p[both]), p[q == 0].sum(), q[p == 0].sum())
+        return cls(_log_ratio(p[both], q[both]), np.log(p[both]), p[q == 0].sum(), q[p == 0].sum())
 
     @classmethod
     def from_log_masses(cls, losses: ArrayLike, log_masses: ArrayLike, infinity_mass: float = 0.0,
                         other_mass: float = 0.0) -> DiscreteLoss:
         """From finite losses with the logarithms of their P-masses, P's mass where Q has none, and Q's where P has none."""
-        losses, log_masses = np.asarray(losses, dtype=float), np.asarray(log_masses, dtype=float)
-        if losses.ndim != 1 or losses.shape != log_masses.shape or not np.isfinite(losses).all():
+        losses, log_masses = finite("losses", losses), real("log_masses", log_masses)
+        infinity_mass = scalar("infinity_mass", probability("infinity_mass", infinity_mass))
+        other_mass = scalar("other_mass", probability("other_mass", other_mass))
+        if losses.ndim != 1 or losses.shape != log_masses.shape:
             raise fail("losses", losses, "a one-dimensional array of finite numbers, as long as log_masses")
-        if abs(np.exp(log_masses).sum() + infinity_mass - 1) > 1e-9:
+        if abs(np.exp(np.minimum(log_masses, 1.0)).sum() + infinity_mass - 1) > 1e-9:
             raise fail("log_masses", log_masses, "logarithms of masses that add up to 1 with infinity_mass")
+        if abs(np.exp(np.minimum(log_masses - losses, 1.0)).sum() + other_mass - 1) > 1e-9:
+            raise fail("losses", losses, "such that Q's masses, e**(log_masses - losses), add up to 1 with other_mass")
         return cls(losses, log_masses, infinity_mass, other_mass)
 
     def _log_delta(self, epsilon: FloatArray) -> FloatArray:
@@ -217,19 +238,36 @@ class DiscreteLoss(PrivacyLoss):
             infinite = np.broadcast_to(np.log(self.infinity_mass), (*epsilon.shape, 1))
         return logsumexp(np.concatenate([self.log_masses + log1mexp(gap), infinite], axis=-1))
 
+    def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
+        """(lower, upper) around the exact log_delta; close to a loss, delta feels the rounding of that loss."""
+        epsilon = real("epsilon", epsilon)
+        shift = np.where(np.isfinite(epsilon), 4e-16 * np.abs(epsilon), 0.0)
+        with np.errstate(over="ignore"):
+            below, above = epsilon - shift, epsilon + shift
+        return super().log_delta_bounds(above)[0], super().log_delta_bounds(below)[1]
+
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
-        if delta < self.infinity_mass or not len(self.losses):
-            return (np.inf, np.inf) if delta < 1 else (0.0, 0.0)
         corners = self.losses[self.losses > 0]
-        if np.exp(self._log_delta(np.zeros(()))) <= delta:
+        if delta < self.infinity_mass:
+            return np.inf, np.inf
+        if delta == 1 or not len(corners):
             return 0.0, 0.0
-        # Between two losses delta(epsilon) = A - e**epsilon B, with A, B sums over the losses above: solve there.
-        enough = np.exp(self._log_delta(corners[:-1])) <= delta
+        if delta == self.infinity_mass:
+            return float(corners[-1]), float(corners[-1])
+        # Between two losses delta(epsilon) = infinity_mass + D - (e**epsilon - 1) B: B is the Q-mass of the losses above, D
+        # what their P-mass exceeds it by. Solve there.
+        enough = self._log_delta(corners[:-1]) <= np.log(delta)
         above = self.losses >= (corners[np.argmax(enough)] if enough.any() else corners[-1])
-        weight = self._masses[above].sum() + self.infinity_mass - delta
-        epsilon = float(np.log(weight) - logsumexp((self.log_masses - self.losses)[above]))
-        slack = 1e-14 * (1 + abs(epsilon)) if delta > self.infinity_mass else 0.0
-        return max(0.0, epsilon - slack), min(epsilon + slack, float(corners[-1])) if slack else float(corners[-1])
+        excess = float(np.sum(self._masses[above] * -np.expm1(-self.losses[above])))
+        missing = delta - self.infinity_mass
+        log_b = logsumexp((self.log_masses - self.losses)[above])
+        rounding = 4e-16 * (10 + np.max(np.abs(self.log_masses[above]))) * (excess + self.infinity_mass)
+        if excess + rounding <= missing:
+            return 0.0, 0.0
+        with np.errstate(divide="ignore"):
+            epsilon = np.logaddexp(0.0, np.log(max(excess - missing, 0.0)) - log_b)
+            slack = np.exp(np.log(rounding) - log_b - epsilon) + 1e-15 * epsilon
+        return float(max(0.0, epsilon - slack)), float(min(epsilon + slack, corners[-1]))
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
@@ -241,9 +279,8 @@ class DiscreteLoss(PrivacyLoss):
         return np.concatenate([[0.0], self._cumulative])[np.searchsorted(self.losses, loss, side="right")]
 
     def _quantile(self, u: FloatArray) -> FloatArray:
-        # 1e-12 forgives the rounding of the cumulated masses, so that quantile(1) of a finite loss is its maximum.
-        place = np.searchsorted(self._cumulative, u - 1e-12, side="left")
-        return np.concatenate([self.losses, [self.maximum]])[place]
+        place = np.searchsorted(self._cumulative, u, side="left")
+        return np.where(u == 1, self.maximum, np.concatenate([self.losses, [self.maximum]])[place])
 
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
         t = np.asarray(t)
@@ -266,7 +303,11 @@ class DiscreteLoss(PrivacyLoss):
         if self.infinity_mass:
             return np.inf
         # p (e**-l - 1 + l) has one sign and adds up to E[L] less Q's mass off P's support: nothing cancels.
-        return float(np.sum(self._masses * exp_minus_line(-self.losses)) + self._other_mass)
+        # (Where e**-l could overflow, p e**-l is taken as one.)
+        low = np.minimum(self.losses, -1.0)
+        terms = np.where(self.losses < -1, np.exp(self.log_masses - low) + self._masses * (low - 1),
+                         self._masses * exp_minus_line(-np.maximum(self.losses, -1.0)))
+        return float(np.sum(terms) + self._other_mass)
 
     @property
     def swapped(self) -> DiscreteLoss:

@@ -43,6 +43,18 @@ def _legendre() -> tuple[np.ndarray, np.ndarray]:
     return (nodes + 1) / 2, weights / 2
 
 
+def gaussian_terms(epsilon, mu):
+    """(a, log Phi(-a), log(e**epsilon Phi(-b))) with a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2, for epsilon >= 0 < mu."""
+    # epsilon - mu**2/2 cancels when mu is large: take mu**2 in two parts (Dekker), so that a keeps its relative accuracy.
+    square, wide = mu * mu, 134217729.0 * mu
+    high = wide - (wide - mu)
+    rest = (high * high - square) + 2 * high * (mu - high) + (mu - high) ** 2
+    a, b = ((epsilon - square / 2) - rest / 2) / mu, epsilon / mu + mu / 2
+    # e**epsilon Phi(-b) = phi(a) times Mills' ratio at b.
+    return a, log_ndtr(-a), -a * a / 2 - LOG_SQRT_2PI + np.log(np.sqrt(np.pi / 2) * erfcx(b / np.sqrt(2)))
+
+
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")  # beyond the range of floats the value is -inf
 def log_gaussian_hockey_stick(epsilon, mu):
     """log of Phi(-a) - e**epsilon Phi(-b), with a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2, for epsilon >= 0 < mu.
 
@@ -51,17 +63,14 @@ def log_gaussian_hockey_stick(epsilon, mu):
     integral over t > 0 of e**(-t**2/2 - a t) (1 - e**(-mu t)): positive terms only, one Gauss-Legendre sum.
     """
     epsilon, mu = np.broadcast_arrays(np.asarray(epsilon, dtype=float), np.asarray(mu, dtype=float))
-    a = epsilon / mu - mu / 2
-    fall_a = np.maximum(a, -1.0)[..., None]
+    a, first, second = gaussian_terms(epsilon, mu)
+    fall_a = np.clip(a, -1.0, 1e200)[..., None]
     nodes, weights = _legendre()
     reach = np.minimum(10.0, 42.0 / np.maximum(fall_a, 0.1))
     t = reach * nodes
     fall = np.sum(weights * reach * np.exp(-t * t / 2 - fall_a * t) * -np.expm1(-mu[..., None] * t), axis=-1)
-    with np.errstate(divide="ignore"):
-        cancelling = -a * a / 2 - LOG_SQRT_2PI + np.log(fall)
-    # a < -1 happens for mu > 2 only, where the second term is below a fifth of the first.
-    b = np.maximum(a + mu, 0.0)
-    first = log_ndtr(-a)
-    second = -a * a / 2 - LOG_SQRT_2PI + np.log(np.sqrt(np.pi / 2) * erfcx(b / np.sqrt(2)))
+    cancelling = -a * a / 2 - LOG_SQRT_2PI + np.log(fall)
+    # For mu well above a, e**(-mu t) falls between the nodes; but there, and for a < -1 (which needs mu > 2), the second
+    # term is below a fourth of the first, so that the difference itself is right.
     plain = first + np.log1p(-np.exp(np.minimum(second - first, -1e-3)))
-    return np.where(a < -1, plain, cancelling)
+    return np.where((a < -1) | (mu > 4 * np.maximum(a, 1.0)), plain, cancelling)

@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Callable
 from io import BytesIO
+from math import log10
 from typing import Any
 
 from dpnotes._validate import fail
@@ -104,7 +105,7 @@ def explore(name: str, /, *, move: str | list[str] | tuple[str, ...] | None = No
             raise fail("move", parameter, f"among the sliders of {name}: {', '.join(spec.sliders) or 'it has none'}")
     if not spec.sliders:
         raise fail("name", name, "a figure that has sliders; use show for this one")
-    return Explorer(spec, parameters, list(dict.fromkeys(first)) + ([] if move else [s for s in spec.sliders if s not in first]))
+    return Explorer(spec, parameters, list(dict.fromkeys(first)))
 
 
 def placeholder(description: dict[str, Any]) -> str:
@@ -141,7 +142,8 @@ class _Latest:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # no event loop, so nothing can be put off
-            return self._work()
+            self._work()
+            return
         self._asked = True
         loop.call_later(0.005, self._run)
 
@@ -164,8 +166,7 @@ class _View:
         self.readout = widgets.HTML()
         reset = widgets.Button(description="Reset", tooltip="Put every slider back to where it started")
         self.box = widgets.VBox([*map(self._row, [widgets] * len(order), order), self.picture, self.readout, reset])
-        for name in ("dp-explore",):
-            self.box.add_class(name)
+        self.box.add_class("dp-explore")
         self.redraws = 0
         self._later = _Latest(self.redraw)
         for slider in self.sliders.values():
@@ -179,8 +180,6 @@ class _View:
         if slider.whole:
             return widgets.IntSlider(value, int(slider.low), int(slider.high), **wide)
         if slider.log:
-            from math import log10
-
             return widgets.FloatLogSlider(value, min=log10(slider.low), max=log10(slider.high),
                                           step=log10(slider.high / slider.low) / 100, readout_format=".3g", **wide)
         return widgets.FloatSlider(value, min=slider.low, max=slider.high, step=(slider.high - slider.low) / 100,
@@ -196,8 +195,10 @@ class _View:
     def redraw(self) -> None:
         """Draw at the sliders' present values; one figure object, never known to pyplot, one picture a change."""
         self.redraws += 1
+        moved = {name: min(max(slider.value, self.spec.sliders[name].low), self.spec.sliders[name].high)  # powers of ten round
+                 for name, slider in self.sliders.items()}
         try:
-            picture, sentence = _draw(self.spec, self.fixed | {name: slider.value for name, slider in self.sliders.items()})
+            picture, sentence = _draw(self.spec, self.fixed | moved)
         except ValueError as error:  # say it where the reader looks; the last good picture stays
             self.readout.value = html.escape(str(error))
             return

@@ -1,0 +1,179 @@
+"""The checks behind the exercises: `check(name, answer)` says right or wrong and why, and never shows the answer.
+
+An exercise holds a function that computes the right answer, so that no answer is typed anywhere, and the mistakes worth
+telling apart, each as a wrong answer that a slip would give. What a reader sees is worded here, from a code.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from dpnotes._validate import fail
+from dpnotes.mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpnotes.privacy_loss import DiscreteLoss
+
+LN3 = float(np.log(3))
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One question. `answer` computes the truth; each of `mistakes` maps a wrong value to what went wrong."""
+
+    chapter: int
+    answer: Callable[[], Any]
+    hint: str
+    mistakes: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    arguments: tuple | None = None  # given where the answer is a function: what to call it with
+
+
+EXERCISES: dict[str, Exercise] = {
+    # Chapter 01
+    "posterior-from-odds": Exercise(
+        1, lambda: 0.1 * np.exp(1.5) / (0.9 + 0.1 * np.exp(1.5)),
+        "Turn the prior into odds, multiply the odds, and turn back: p = odds / (1 + odds).",
+        {"That multiplies the probability. The guarantee multiplies the odds.": lambda: 0.1 * np.exp(1.5),
+         "Those are the odds. The question asks for a probability.": lambda: np.exp(1.5) / 9}),
+    "truth-of-four": Exercise(
+        1, lambda: RandomizedResponse(1.0, k=4).truth,
+        "The odds of the truth against any one lie are exp(ε); there are three lies to share the rest.",
+        {"That is the probability for two answers. With four there are three lies.": lambda: RandomizedResponse(1.0).truth,
+         "That is the probability of one given lie.": lambda: RandomizedResponse(1.0, k=4).lie}),
+    "debias-by-hand": Exercise(
+        1, lambda: RandomizedResponse(LN3).estimate_counts(np.repeat([0, 1], [28_842, 20_000]))[1],
+        "Expected reports = truth × count + lie × (n − count). Solve for the count.",
+        {"That is what was reported. Some of it is lies.": lambda: 20_000,
+         "Only the truth-tellers were corrected for; the lies of the others are still in it.": lambda: 20_000 / 0.75}),
+    "sensitivity-two-ways": Exercise(
+        1, lambda: (90.0, 72.0),
+        "Adding or removing a record changes the sum by that record's value; replacing one, by a difference of two values.",
+        {"In that order the relations are swapped.": lambda: (72.0, 90.0),
+         "An added record need not differ from anything: its whole value counts.": lambda: (72.0, 72.0),
+         "A replacement takes one value away as it brings another.": lambda: (90.0, 90.0),
+         "Adding and taking away at once cannot exceed the range.": lambda: (90.0, 180.0)}),
+    # Chapter 02
+    "loss-at-an-output": Exercise(
+        2, lambda: ((1003 - 1001) ** 2 - (1003 - 1000) ** 2) / (2 * 2.0**2),
+        "L is the difference of two logarithms of normal densities; the constants cancel.",
+        {"The sign is turned: L is the logarithm of P over Q, and this output is likelier under Q.": lambda: 0.625,
+         "Divide by 2σ², not by σ².": lambda: -1.25,
+         "That is the gain exp(L).": lambda: np.exp(-0.625)}),
+    "mean-loss-of-response": Exercise(
+        2, lambda: RandomizedResponse(1.0).privacy_loss().mean(),
+        "L is +ε with the probability of the truth and −ε otherwise. Weigh the two.",
+        {"That is the largest loss, not the mean.": lambda: 1.0,
+         "That is the mean of exp(L); the question asks for the mean of L.":
+             lambda: np.exp(RandomizedResponse(1.0).privacy_loss().renyi(2))}),
+    "mean-of-inverse-gain": Exercise(
+        2, lambda: 1.0,
+        "Write the mean under P as a sum of P(y) · Q(y)/P(y).",
+        {"That is the mean of exp(L), the other way up.": lambda: np.exp(Laplace(1 / LN3).privacy_loss().renyi(2)),
+         "That is the inverse of a mean. The mean of an inverse is something else.":
+             lambda: np.exp(-Laplace(1 / LN3).privacy_loss().renyi(2))}),
+    "laplace-loss-function": Exercise(
+        2, lambda: lambda y, epsilon: epsilon * np.clip(1 - 2 * (np.asarray(y) - 1000), -1, 1),
+        "log P(y) − log Q(y) = ε (|y − 1001| − |y − 1000|).",
+        {"The sign is turned: left of 1000 the loss is +ε.":
+             lambda: lambda y, epsilon: -epsilon * np.clip(1 - 2 * (np.asarray(y) - 1000), -1, 1),
+         "The factor ε is missing: the noise has scale 1/ε.":
+             lambda: lambda y, epsilon: np.clip(1 - 2 * (np.asarray(y) - 1000), -1, 1)},
+        arguments=(np.array([990.0, 999.5, 1000.0, 1000.3, 1000.5, 1000.9, 1001.0, 1010.0]), 0.7)),
+    # Chapter 03
+    "width-of-gaussian": Exercise(
+        3, lambda: Gaussian(sigma=2).privacy_loss().tail(1.0),
+        "L is normal with mean 1/(2σ²) and standard deviation 1/σ.",
+        {"That is the area δ. The width counts every bad event in full.": lambda: Gaussian(sigma=2).privacy_loss().delta(1.0),
+         "That is P[L ≤ ε], the good events.": lambda: Gaussian(sigma=2).privacy_loss().cdf(1.0),
+         "The mean of L is 1/(2σ²), not 0.": lambda: Gaussian(sigma=2).privacy_loss().tail(1.125)}),
+    "area-of-gaussian": Exercise(
+        3, lambda: Gaussian(sigma=2).privacy_loss().delta(1.0),
+        "δ = P[S] − exp(ε) Q[S] for the set S of outputs with L > ε.",
+        {"That is the width. Take exp(ε) Q[S] off.": lambda: Gaussian(sigma=2).privacy_loss().tail(1.0)}),
+    "threshold-for-delta": Exercise(
+        3, lambda: 1 + np.log(1 / (2 * 1e-6)) / LN3,
+        "The only bad event is that a lone person is published: 1 + noise > threshold. Its probability must be at most δ.",
+        {"The person counts 1 before any noise: the threshold must lie higher by 1.": lambda: np.log(1 / (2 * 1e-6)) / LN3,
+         "Only half of the noise is positive.": lambda: 1 + np.log(1 / 1e-6) / LN3,
+         "The scale is 1/ln 3, not ln 3.": lambda: 1 + np.log(1 / (2 * 1e-6)) * LN3}),
+    "larger-direction": Exercise(
+        3, lambda: max(_uneven().delta(np.log(1.5)), _uneven().swapped.delta(np.log(1.5))),
+        "Compute P[S] − exp(ε) Q[S] for the best S, then again with P and Q swapped. Both orders are promised.",
+        {"That is one direction. The other needs more.":
+             lambda: min(_uneven().delta(np.log(1.5)), _uneven().swapped.delta(np.log(1.5))),
+         "The two directions do not add up: each is a promise of its own.":
+             lambda: _uneven().delta(np.log(1.5)) + _uneven().swapped.delta(np.log(1.5))}),
+}
+
+
+def _uneven() -> DiscreteLoss:
+    return DiscreteLoss.from_probabilities([0.9, 0.1], [0.5, 0.5])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `check` says. `code` is "open", "right", "near", "mistake" or "wrong"."""
+
+    name: str
+    code: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        words = {"open": "not answered yet", "right": "right", "near": "nearly: give at least four digits",
+                 "mistake": "not yet", "wrong": "not yet"}[self.code]
+        return f"{self.name}: {words}. {self.why}".strip()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        sign = {"open": "○", "right": "✓", "near": "≈"}.get(self.code, "✗")
+        return f'<div class="dp-verdict dp-verdict-{self.code}"><span aria-hidden="true">{sign}</span> {escape(str(self))}</div>'
+
+
+def check(name: str, answer: Any = None) -> Verdict:
+    """Check an answer to the exercise `name`: a number, a tuple or array of numbers, or a function, as the question asks.
+
+    With no answer (None or ...) it says so and does not raise. Numbers are compared to a relative 1e-4, so four right
+    digits pass. An unknown name is a ValueError that suggests the nearest one.
+    """
+    if not isinstance(name, str) or name not in EXERCISES:
+        near = difflib.get_close_matches(str(name), EXERCISES, n=1)
+        raise fail("name", name, "the name of an exercise" + (f"; did you mean {near[0]!r}?" if near else ""))
+    exercise = EXERCISES[name]
+    if answer is None or answer is ...:
+        return Verdict(name, "open")
+    truth = exercise.answer()
+    try:
+        given = _values(answer, exercise)
+    except Exception as error:  # the reader's own function may raise anything
+        return Verdict(name, "wrong", f"The answer could not be read: {type(error).__name__}: {error}.")
+    expected = _values(truth, exercise)
+    if given.shape != expected.shape:
+        wanted = {0: "one number"}.get(expected.ndim, f"{expected.size} numbers")
+        return Verdict(name, "wrong", f"The answer should be {wanted}.")
+    if _close(given, expected, 1e-4):
+        return Verdict(name, "right")
+    for why, mistake in exercise.mistakes.items():
+        if _close(given, _values(mistake(), exercise), 1e-3):
+            return Verdict(name, "mistake", why)
+    if _close(given, expected, 2e-2):
+        return Verdict(name, "near")
+    return Verdict(name, "wrong", exercise.hint)
+
+
+def _values(answer: Any, exercise: Exercise) -> np.ndarray:
+    if exercise.arguments is not None:
+        if not callable(answer):
+            raise TypeError("a function is asked for")
+        answer = answer(*exercise.arguments)
+    if np.iscomplexobj(answer):
+        raise TypeError("real numbers are asked for")
+    return np.asarray(answer, dtype=float)
+
+
+def _close(given: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
+    return bool(np.allclose(given, expected, rtol=tolerance, atol=1e-9))

@@ -1,0 +1,160 @@
+"""The checks behind the exercises: right is right, each slip is named, nothing gives the answer away."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from dpnotes.exercises import EXERCISES, Verdict, check
+
+names = pytest.mark.parametrize("name", EXERCISES)
+
+
+def normal_tail(x: float) -> float:
+    return float(mp.erfc(x / mp.sqrt(2)) / 2)
+
+
+# Each answer once more, from the text of its exercise and by other means than the package.
+BY_HAND = {
+    "posterior-from-odds": math.exp(1.5) / (9 + math.exp(1.5)),
+    "truth-of-four": math.e / (math.e + 3),
+    "debias-by-hand": (20_000 - 48_842 / 4) * 2,
+    "sensitivity-two-ways": (90, 72),
+    "loss-at-an-output": -0.625,
+    "mean-loss-of-response": math.tanh(0.5),
+    "mean-of-inverse-gain": 1,
+    "laplace-loss-function": lambda y, epsilon: [epsilon * (abs(v - 1001) - abs(v - 1000)) for v in y],
+    "width-of-gaussian": normal_tail((1 - 1 / 8) * 2),
+    "area-of-gaussian": normal_tail(1.75) - math.e * normal_tail(2.25),
+    "threshold-for-delta": 1 + math.log(500_000, 3),
+    "larger-direction": 0.5 - 1.5 * 0.1,
+}
+
+
+def values(name: str, answer: object) -> np.ndarray:
+    arguments = EXERCISES[name].arguments
+    return np.asarray(answer if arguments is None else answer(*arguments), dtype=float)
+
+
+def shifted(name: str, answer: object, factor: float) -> object:
+    """The answer, or what the function answers, times a factor."""
+    if EXERCISES[name].arguments is None:
+        return np.asarray(answer, dtype=float) * factor
+    return lambda *arguments: np.asarray(answer(*arguments)) * factor
+
+
+def apart(name: str, one: object, other: object) -> float:
+    a, b = values(name, one), values(name, other)
+    return np.inf if a.shape != b.shape else float(np.max(np.abs(a - b) / np.maximum(np.abs(a), np.abs(b)).clip(1e-9)))
+
+
+@names
+def test_right_answer(name):
+    exercise = EXERCISES[name]
+    truth = exercise.answer()
+    for answer in (truth, shifted(name, truth, 1 + 5e-5), shifted(name, truth, 1 - 5e-5)):
+        verdict = check(name, answer)
+        assert (verdict.code, verdict.why) == ("right", "") and str(verdict) == f"{name}: right."
+    if name in BY_HAND:
+        assert check(name, BY_HAND[name]).code == "right"
+
+
+def test_every_answer_of_chapters_1_to_3_is_done_by_hand_too():
+    assert {name for name, exercise in EXERCISES.items() if exercise.chapter <= 3} <= set(BY_HAND) <= set(EXERCISES)
+    assert len(BY_HAND) >= 9
+
+
+@names
+def test_each_mistake_is_recognized_and_apart(name):
+    exercise = EXERCISES[name]
+    answers = {"the truth": exercise.answer(), **{why: mistake() for why, mistake in exercise.mistakes.items()}}
+    for why, mistake in list(answers.items())[1:]:
+        for answer in (mistake, shifted(name, mistake, 1 + 5e-4)):
+            assert (check(name, answer).code, check(name, answer).why) == ("mistake", why)
+    listed = list(answers)
+    for i, one in enumerate(listed):
+        for other in listed[i + 1:]:
+            assert apart(name, answers[one], answers[other]) > 5e-3, (one, other)
+    for why in exercise.mistakes:  # a mistake must not be praised for being close
+        assert apart(name, answers[why], answers["the truth"]) > 2e-2
+
+
+@names
+def test_near_and_far(name):
+    truth = EXERCISES[name].answer()
+    for factor in (1.004, 0.996):
+        verdict = check(name, shifted(name, truth, factor))
+        assert verdict.code == "near" and "four digits" in str(verdict)
+    far = check(name, shifted(name, truth, 3.21))
+    assert (far.code, far.why) == ("wrong", EXERCISES[name].hint) and far.why
+
+
+@names
+def test_open(name):
+    for verdict in (check(name), check(name, None), check(name, ...)):
+        assert verdict == Verdict(name, "open") and str(verdict) == f"{name}: not answered yet."
+
+
+@names
+def test_the_answer_is_never_shown(name):
+    exercise = EXERCISES[name]
+    truth = exercise.answer()
+    given = [None, truth, shifted(name, truth, 1.004), shifted(name, truth, 3.21), "?", [1, 2, 3], lambda: 1 / 0, np.nan,
+             *[mistake() for mistake in exercise.mistakes.values()]]
+    forms = {f"{abs(v):.{digits}g}" for v in np.ravel(values(name, truth)) for digits in (3, 4, 5, 6,
+        12)} | {repr(abs(float(v))) for v in np.ravel(values(name, truth))}
+    if exercise.arguments is not None:
+        forms = {form for form in forms if len(form) > 2}  # of a function's values, ends like 0.7 tell
+    for answer in given:
+        verdict = check(name, answer)
+        for text in (str(verdict), repr(verdict), verdict._repr_html_(), verdict.why):
+            for form in forms:
+                assert not re.search(rf"(?<![\w.]){re.escape(form)}(?![\w./])", text), (form, text)
+
+
+@names
+def test_what_cannot_be_read(name):
+    function = EXERCISES[name].arguments is not None
+    for answer in ("many", {}, object(), 1j, np.complex128(1 + 2j), [1, [2, 3]], [], [[1.0]], np.zeros((3, 3, 3)), np.nan,
+                   np.inf, -np.inf, 10**400, 1e308,
+                   np.array(["a"]), lambda: 1, lambda *a: "x", lambda *a: 1 / 0, lambda *a: None, lambda *a: np.full(8, np.nan)):
+        verdict = check(name, answer)
+        assert verdict.code == "wrong" and verdict.why
+        if function and not callable(answer):
+            assert "a function is asked for" in verdict.why
+
+
+def test_shapes():
+    assert "one number" in str(check("width-of-gaussian", [0.1, 0.2]))
+    assert "2 numbers" in str(check("sensitivity-two-ways", 90)) and check("sensitivity-two-ways", [90, 72]).code == "right"
+    assert check("sensitivity-two-ways", np.array([90.0, 72.0])).code == "right"
+    assert "8 numbers" in str(check("laplace-loss-function", lambda y, epsilon: 0.0))
+    assert "ZeroDivisionError" in str(check("laplace-loss-function", lambda y, epsilon: 1 / 0))
+
+
+def test_unknown_name_suggests():
+    with pytest.raises(ValueError, match=r"^name = 'with-of-gaussian' .*did you mean 'width-of-gaussian'"):
+        check("with-of-gaussian", 1)
+    for bad in ("", "zzzz", None, 3, ["width-of-gaussian"], True, {}):
+        with pytest.raises(ValueError, match=r"^name = [\s\S]*the name of an exercise"):
+            check(bad)
+
+
+def test_html_is_escaped_and_not_by_color_alone():
+    def answer(y, epsilon):
+        raise RuntimeError("<script>&")
+
+    html = check("laplace-loss-function", answer)._repr_html_()
+    assert "<script>" not in html and "&lt;script&gt;&amp;" in html and "✗" in html
+    assert "✓" in check("mean-of-inverse-gain", 1)._repr_html_() and "dp-verdict-right" in check("mean-of-inverse-gain",
+        1)._repr_html_()
+    assert "○" in check("mean-of-inverse-gain")._repr_html_()
+
+
+def test_names_are_words():
+    for name, exercise in EXERCISES.items():
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)+", name) and exercise.chapter >= 1 and exercise.hint.endswith(".")
