@@ -12,6 +12,7 @@ import sympy as sp
 
 import dpnotes.information_density as density
 from dpnotes.information_density import JointLaw
+from dpnotes.mechanisms import RandomizedResponse
 
 DATA = json.loads((Path(__file__).parent / "data" / "information_density.json").read_text())
 INF = math.inf
@@ -251,6 +252,13 @@ def test_randomized_response_at_the_ends():
     assert density.randomized_response(prior, 500.0).pmc_epsilon() == pytest.approx(500 + math.log(0.5))
 
 
+def test_the_mechanism_and_the_channel_are_one():
+    for epsilon, k in ((1e-9, 2), (1.0, 3), (30.0, 5)):
+        law, mechanism = density.randomized_response(np.full(k, 1 / k), epsilon), RandomizedResponse(epsilon, k)
+        assert law.channel[0, :2] == pytest.approx([mechanism.truth, mechanism.lie], rel=1e-13)
+        assert law.ldp_epsilon() == pytest.approx(mechanism.privacy_loss().maximum, rel=1e-6)
+
+
 def test_reveal_costs_the_same_for_every_secret_and_leaks_the_rare_ones():
     prior = np.array([1e-6, 0.2, 0.799999])
     law = density.reveal(prior, 0.3)
@@ -325,6 +333,8 @@ def test_joint_matrix_and_null_symbols():
     (lambda: JointLaw.from_joint([[0.5, 0.1], [0.1, 0.1]]), "joint = .*adds up to 1"),
     (lambda: density.z_channel().pml(2), "y = 2 .*0 to 1"),
     (lambda: density.z_channel().pml(0.5), "y = 0.5"),
+    (lambda: density.z_channel().pml([[0], [0, 1]]), "y = "),
+    (lambda: JointLaw([0.5, 0.5], [[0.5, 0.5], [1.0]]), "channel = "),
     (lambda: density.z_channel().pml_epsilon(-0.1), "delta"),
     (lambda: density.z_channel().pml_delta(-0.1), "epsilon"),
     (lambda: density.z_channel().privacy_loss(0, 2), "other = 2"),

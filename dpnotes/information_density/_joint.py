@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, count, distribution, fail, nonnegative, plain, probability
+from dpnotes._validate import FloatArray, as_array, count, distribution, fail, nonnegative, plain, probability
 from dpnotes.privacy_loss import DiscreteLoss
 
 
@@ -111,7 +111,7 @@ class JointLaw:
     def _at(self, y: ArrayLike | None, values: FloatArray) -> Any:
         if y is None:
             return values
-        index = np.asarray(y)
+        index = as_array("y", y, f"the index of an output, 0 to {len(values) - 1}")
         if index.dtype.kind not in "iu" or index.size == 0 or index.min() < 0 or index.max() >= len(values):
             raise fail("y", y, f"the index of an output, 0 to {len(values) - 1}")
         return plain(values[index])
