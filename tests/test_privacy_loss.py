@@ -333,6 +333,21 @@ def test_epsilon_bounds_hold_the_exact_value(name, delta):
         assert exact.tail(1e6) > delta
 
 
+@pytest.mark.parametrize("seed", [*range(24, 84), 202, 834, 1134, 1182, 1234, 1354])
+def test_epsilon_bounds_at_the_kinks(seed):
+    """At delta of a loss, within a rounding of it, the answer may be another loss far off: the bounds must say so.
+
+    The last seeds are those where they once did not.
+    """
+    p, q = random_pair(seed)
+    loss, exact = DiscreteLoss.from_probabilities(p, q), reference.Discrete(p, q)
+    for delta in [loss.delta(l) for l in loss.losses if l > 0] + [loss.infinity_mass * (1 + 1e-12)]:
+        if 0 < delta < 1:
+            lower, upper = loss.epsilon_bounds(delta)
+            assert lower == 0 or lower == np.inf or exact.delta(lower * (1 - 1e-15)) >= delta
+            assert upper == np.inf or exact.delta(upper * (1 + 1e-15)) <= delta
+
+
 @laws
 def test_epsilon_at_the_edge_of_total_variation(name):
     loss, exact = LAWS[name]

@@ -247,27 +247,25 @@ class DiscreteLoss(PrivacyLoss):
         return super().log_delta_bounds(above)[0], super().log_delta_bounds(below)[1]
 
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
-        corners = self.losses[self.losses > 0]
+        above = self.losses > 0
+        l, log_p = self.losses[above], self.log_masses[above]
         if delta < self.infinity_mass:
             return np.inf, np.inf
-        if delta == 1 or not len(corners):
+        if delta == 1 or not len(l):
             return 0.0, 0.0
         if delta == self.infinity_mass:
-            return float(corners[-1]), float(corners[-1])
-        # Between two losses delta(epsilon) = infinity_mass + D - (e**epsilon - 1) B: B is the Q-mass of the losses above, D
-        # what their P-mass exceeds it by. Solve there.
-        enough = self._log_delta(corners[:-1]) <= np.log(delta)
-        above = self.losses >= (corners[np.argmax(enough)] if enough.any() else corners[-1])
-        excess = float(np.sum(self._masses[above] * -np.expm1(-self.losses[above])))
+            return float(l[-1]), float(l[-1])
+        # For every i, delta(epsilon) is at least infinity_mass + D - (e**epsilon - 1) B, with B the Q-mass of the losses from
+        # l[i] up and D what their P-mass exceeds it by, and for the right i it is that. So the largest of the roots is meant.
+        gains = np.exp(log_p) * -np.expm1(-l)
+        excess, log_b = np.cumsum(gains[::-1])[::-1], np.logaddexp.accumulate((log_p - l)[::-1])[::-1]
+        rounding = 3e-16 * (np.cumsum((gains * (10 + len(l) - log_p))[::-1])[::-1] + self.infinity_mass)  # of excess
         missing = delta - self.infinity_mass
-        log_b = logsumexp((self.log_masses - self.losses)[above])
-        rounding = 4e-16 * (10 + np.max(np.abs(self.log_masses[above]))) * (excess + self.infinity_mass)
-        if excess + rounding <= missing:
-            return 0.0, 0.0
         with np.errstate(divide="ignore"):
-            epsilon = np.logaddexp(0.0, np.log(max(excess - missing, 0.0)) - log_b)
-            slack = np.exp(np.log(rounding) - log_b - epsilon) + 1e-15 * epsilon
-        return float(max(0.0, epsilon - slack)), float(min(epsilon + slack, corners[-1]))
+            low, high = (np.logaddexp(0.0, np.log(np.maximum(excess - missing + error, 0.0)) - log_b)
+                         for error in (-rounding, rounding))
+        slack = 3e-16 * (10 + len(l) + np.abs(log_b)) * -np.expm1(-high) + 4e-16 * high
+        return max(0.0, float(np.max(low - slack))), float(np.max(np.minimum(high + slack, l)))
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
