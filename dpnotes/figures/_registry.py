@@ -67,6 +67,14 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "q": ("q, the sampling rate", "more private", "more accurate"),
     "common": ("probability of b under P", "", ""),
     "seed": ("seed of the random numbers", "", ""),
+    "prior_of_A": ("prior probability of A", "A rare", "A common"),
+    "share_of_B": ("B's share of the rest", "C likelier", "B likelier"),
+    "prior_of_1": ("prior probability of 1", "0 likely", "1 likely"),
+    "smallest_prior": ("prior of the rarest secret", "rarer", "less rare"),
+    "pmc_budget": ("budget for cost", "stricter", "more lenient"),
+    "pml_budget": ("budget for leakage", "stricter", "more lenient"),
+    "lam": ("λ, how often the secret shows", "more private", "more telling"),
+    "theta": ("θ, how closely the two follow", "loosely", "closely"),
 }
 
 
