@@ -14,8 +14,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "dpnotes.privacy_loss": ["DiscreteLoss", "GaussianLoss", "LaplaceLoss", "PrivacyLoss"],
     "dpnotes.mechanisms": ["Gaussian", "Laplace", "RandomizedResponse", "ThresholdedCount"],
-    "dpnotes.information_density": ["ClaytonMixture", "GaussianNoise", "JointLaw", "LaplaceNoise", "best_channel", "bettor", "burglar",
-                                    "most_informative_channel"],
+    "dpnotes.information_density": ["ClaytonMixture", "GaussianNoise", "JointLaw", "LaplaceNoise", "best_channel", "bettor",
+                                    "burglar", "most_informative_channel"],
     "dpnotes.data": ["load_adult"],
     "dpnotes.exercises": ["check"],
     "dpnotes.explorer": ["explore", "show"],

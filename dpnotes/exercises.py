@@ -124,12 +124,13 @@ EXERCISES: dict[str, Exercise] = {
          "PMC is minus the smallest density, so that it is never negative.": lambda: (np.log(0.8 / 0.44), np.log(0.4 / 0.44)),
          "Those are lifts. The question asks for logarithms.": lambda: (0.8 / 0.44, 0.44 / 0.4),
          "The output's probability weighs the rows by the prior, not equally.": lambda: (np.log(0.8 / 0.6), np.log(0.6 / 0.4))}),
-    "savings-of-a-guesser": Exercise(
-        16, lambda: np.log(0.5 / (1 - 0.18 / 0.405)),
-        "Find the posterior after output B. The probability of being wrong is 1 minus its largest entry.",
-        {"That is the most any adversary saves, the PMC. This adversary saves less.": lambda: np.log(0.405 / 0.25),
-         "That compares right guesses. The question is about wrong ones.": lambda: np.log(0.18 / 0.405 / 0.5),
-         "The guess may change: after output B the likeliest secret is B.": lambda: np.log(0.5 / (1 - 0.175 / 0.405))}),
+    "savings-of-an-insurer": Exercise(
+        16, lambda: np.log(0.45 / (1 - 0.30 / 0.36)),
+        "For both times compare the best guess with declining. A guess is wrong with probability 1 minus its belief.",
+        {"Before the output, declining is cheaper than the best guess.": lambda: np.log(0.5 / (1 - 0.30 / 0.36)),
+         "That is the most any adversary saves, the PMC. This one saves less.": lambda: np.log(3.6),
+         "That is after over before; saving is before over after.": lambda: np.log((1 - 0.30 / 0.36) / 0.45),
+         "That is a difference of costs. The question asks for the logarithm of a ratio.": lambda: 0.45 - (1 - 0.30 / 0.36)}),
     "cost-from-leakage": Exercise(
         16, lambda: pml_to_pmc(0.1, 0.25),
         "Check the condition, then use the first part of the theorem on conversions with the smallest prior probability.",
@@ -139,7 +140,7 @@ EXERCISES: dict[str, Exercise] = {
              lambda: np.log(0.75 / (1 - np.exp(0.1) * 0.25))}),
     "leakage-that-says-nothing": Exercise(
         16, lambda: -np.log(1 - 0.05),
-        "The others together have 1 − p. Lifted by how much do they fill everything?",
+        "The others together have 1 − p. Find the factor with which they fill everything.",
         {"That is the most that can leak at all.": lambda: -np.log(0.05),
          "That is the factor. The question asks for its logarithm.": lambda: 1 / 0.95}),
     "response-within-a-cost": Exercise(
@@ -184,11 +185,10 @@ EXERCISES: dict[str, Exercise] = {
          "That is the leakage of telling the truth always.": lambda: np.log(10_000.0),
          "That is the lift. The question asks for its logarithm.": lambda: 1 - 0.002 + 0.002 * 10_000}),
     "design-under-leakage": Exercise(
-        17, lambda: 0.5 * (0.3 + 0.5) * np.exp(0.3),
+        17, lambda: best_channel([0.2, 0.3, 0.5], pml=0.3)[1],
         "Use best_channel with a budget for pml only.",
         {"That is the constant answer; the budget allows more.": lambda: 0.5,
-         "No channel can lift the commonest secret at every output: beliefs must average to the prior.": lambda: 0.5 * np.exp(0.3),
-         "That is the best under 0.3-PMC; the budget here is for leakage.": lambda: best_channel([0.2, 0.3, 0.5], pmc=0.3)[1]}),
+         "No channel lifts the commonest secret at every output: beliefs average to the prior.": lambda: 0.5 * np.exp(0.3)}),
 }
 
 

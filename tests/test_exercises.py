@@ -33,7 +33,7 @@ BY_HAND = {
     "threshold-for-delta": 1 + math.log(500_000, 3),
     "larger-direction": 0.5 - 1.5 * 0.1,
     "both-ends-of-density": (math.log(20 / 11), math.log(11 / 10)),
-    "savings-of-a-guesser": math.log(0.9),
+    "savings-of-an-insurer": math.log(2.7),
     "cost-from-leakage": -math.log(math.exp(0.1) - (math.exp(0.1) - 1) * 4),
     "leakage-that-says-nothing": math.log(20 / 19),
     "response-within-a-cost": math.log(2 * math.exp(0.5) - 1),
