@@ -1,11 +1,11 @@
-# make book | test | lab | figures | notebooks | clean.  PYTHON=python3.12 make book  uses another Python.
+# make book | test | lab | figures | handout | notebooks | clean.  PYTHON=python3.12 make book  uses another Python.
 # Without make, the first two lines of README's "Without make" do the same as `make book`.
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: book test lab figures notebooks clean setup
+.PHONY: book test lab figures handout notebooks clean setup
 .DELETE_ON_ERROR:
 
 book: $(READY)
@@ -19,6 +19,9 @@ lab: $(READY)
 
 figures: $(READY)
 	@$(BIN)/python tools/export_figures.py _build/figures
+
+handout: $(READY)
+	@$(BIN)/python tools/handout.py _build/handout
 
 notebooks: $(READY)
 	@$(BIN)/python tools/notebooks.py

@@ -123,7 +123,7 @@ def _short(value: Any) -> str:
 def _draw(spec: FigureSpec, parameters: dict[str, Any]) -> tuple[bytes, str]:
     figure, readout = spec.draw_with_readout(**parameters)
     buffer = BytesIO()
-    _style.save(figure, buffer, "png", dpi=_LIVE_DPI)
+    _style.save(figure, buffer, "png", dpi=_LIVE_DPI, quick=True)
     return buffer.getvalue(), readout
 
 

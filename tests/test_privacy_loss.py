@@ -240,7 +240,7 @@ def test_reference_laplace(d, e):
 
 
 # Wide grids. Every law is (fast, slow); the discrete ones are built from the same floats on both sides.
-MUS = [1e-6, 1e-3, 0.03, 0.3, 1.0, 1.9, 2.1, 5.0, 12.0, 40.0, 77.7, 300.0, 1e3]
+MUS = [1e-6, 1e-3, 0.03, 0.3, 1.0, 1.9, 2.1, 5.0, 12.0, 40.0, 77.7, 300.0, 987.654, 1e3, 12345.678]
 DISTANCES = [1e-6, 1e-3, 0.1, 0.999, 1.0, LN3, 7.0, 40.0, 700.0, 800.0, 1e4]
 EPSILONS = [0.0, 1e-6, 1e-4, 0.01, 0.1, 0.5, 1.0, LN3, 3.0, 10.0, 36.0, 100.0, 699.0, 1e3, 1e4]
 

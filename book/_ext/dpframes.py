@@ -11,6 +11,7 @@ import copy
 import functools
 import hashlib
 import html
+import inspect
 import itertools
 import json
 import os
@@ -25,7 +26,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 from docutils import nodes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
@@ -83,10 +83,11 @@ class Shown:
 
 
 def sources_hash() -> str:
-    """A change of the package, of this file or of what draws makes every picture new."""
-    digest = hashlib.sha256(f"{matplotlib.__version__} {version('numpy')} {version('scipy')} {version('pillow')}".encode())
+    """A change of the package or of the way its frames are drawn makes every picture new."""
+    drawing = [version(name) for name in ("matplotlib", "numpy", "scipy", "pillow")]
+    digest = hashlib.sha256(f"{drawing} {DPI} {COLORS} {inspect.getsource(draw_frame)}".encode())
     package = Path(dpnotes.__file__).parent
-    for path in [*sorted(package.rglob("*.py")), *sorted((package / "data").glob("*")), Path(__file__)]:
+    for path in [*sorted(package.rglob("*.py")), *sorted((package / "data").glob("*.npz"))]:
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -164,14 +165,20 @@ def figure_html(shown: Shown, store: Path, site: str, identifier: str, number: s
         data = f'<script type="application/json" class="dp-frames">{safe}</script>'
     attribute = json.dumps(shown.description, sort_keys=True).replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;")
     label = f'<span class="dp-number">Figure {number}.</span> ' if number else ""
-    loading = "" if shown.moving else ' loading="lazy"'
+    loading = ' loading="lazy"' if shown.kind == "gallery" else ""  # elsewhere paper must not wait for pictures
+    name = f'<p class="dp-name"><code>{spec.name}</code> ({_e(_origin(spec.source))})</p>' if shown.kind == "gallery" else ""
     return (
-        f"<figure class=\"dp-figure dp-{shown.kind}\" id=\"{identifier}\" data-dp-spec='{attribute}'>{sliders}"
+        f"<figure class=\"dp-figure dp-{shown.kind}\" id=\"{identifier}\" data-dp-spec='{attribute}'>{name}{sliders}"
         f'<img class="dp-picture dark-light" src="{base}{shown.default}.png" alt="{html.escape(spec.alt)}" '
         f'width="{width}" height="{height}"{loading}>'
         f'<p class="dp-readout"{" aria-live=polite" if shown.moving else ""}>{_e(readout)}</p>'
         f"<figcaption>{label}{_e(spec.caption)}</figcaption>{_uses_html(shown, site)}{data}</figure>"
     )
+
+
+def _origin(source: str) -> str:
+    """A source figure by its id, or what else the register says about where a figure comes from."""
+    return f"source figure {source}" if re.fullmatch(r"F\d+\.\d+", source) else source
 
 
 def _e(text: str) -> str:
@@ -194,7 +201,8 @@ def _uses_html(shown: Shown, site: str) -> str:
     links = " ".join(f'<a href="{site}{shown.taken}.{suffix}" download>{text}</a>'
                      for suffix, text in (("pdf", "PDF"), ("svg", "SVG"), ("csv", "data (CSV)")))
     line = command(shown.spec, f"{name}.pdf", shown.given)
-    return f'<details class="dp-uses"><summary>Use this figure</summary><p>{links}</p><p><code>{_e(line)}</code></p></details>'
+    return (f'<details class="dp-uses"><summary>Use this figure</summary><p>{links}</p><p><code>{_e(line)}</code></p>'
+            f"<p>In words: {_e(shown.spec.alt)}</p></details>")
 
 
 def chapter_of(page: str) -> int | None:

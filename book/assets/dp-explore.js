@@ -58,7 +58,6 @@ function explore(figure) {
   window.addEventListener("pageshow", () => { // a browser may restore a moved slider when the reader comes back
     if (sliders.some((slider) => slider.value !== slider.dataset.start)) move();
   });
-  window.addEventListener("beforeprint", () => { picture.loading = "eager"; });
   figure.querySelector(".dp-sliders").hidden = false;
 }
 

@@ -98,13 +98,14 @@ class FigureSpec:
         for key, value in given.items():
             if key not in self.defaults:
                 raise fail(key, value, f"one of the parameters of {self.name}: {', '.join(self.defaults) or 'none'}")
-            if isinstance(self.defaults[key], (int, float)):
-                number = scalar(key, finite(key, value))
-                if slider := self.sliders.get(key):
-                    if not slider.low <= number <= slider.high:
-                        raise fail(key, value, f"between {slider.low:g} and {slider.high:g} in this figure")
-                    if slider.whole and number != int(number):
-                        raise fail(key, value, "a whole number")
+            default, slider = self.defaults[key], self.sliders.get(key)
+            if not isinstance(default, (int, float)):
+                continue
+            number = scalar(key, finite(key, value))
+            if slider and not slider.low <= number <= slider.high:
+                raise fail(key, value, f"between {slider.low:g} and {slider.high:g} in this figure")
+            if isinstance(default, int) and number != int(number):
+                raise fail(key, value, "a whole number")
         whole = {key for key, default in self.defaults.items() if isinstance(default, int)}
         return self.defaults | {key: int(value) if key in whole else value for key, value in given.items()}
 
@@ -119,6 +120,7 @@ class FigureSpec:
             axes = drawn.subplots(*self.panels, squeeze=True)
             _style.margins(drawn, self.panels)
             readout = self.function(axes, **parameters) or ""
+            _style.plain_powers(drawn)
         return drawn, readout
 
     def draw(self, **options: Any) -> Figure:

@@ -1,0 +1,32 @@
+"""Copies of the chapters without their solutions, for a class: ``python tools/handout.py [FOLDER]`` (``make handout``)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def without_solutions(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The same chapter; the solution's text and the solution's code are left out, the exercise and its check stay."""
+    def solves(cell: nbformat.NotebookNode) -> bool:
+        return "solution" in cell.metadata.get("tags", []) or "{solution}" in cell.source
+
+    copy = nbformat.from_dict(notebook)
+    copy.cells = [cell for cell in copy.cells if not solves(cell)]
+    return copy
+
+
+def main() -> None:
+    target = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "_build" / "handout")
+    target.mkdir(parents=True, exist_ok=True)
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        nbformat.write(without_solutions(nbformat.read(path, as_version=4)), target / path.name)
+    print(f"chapters without solutions: {target}")
+
+
+if __name__ == "__main__":
+    main()
