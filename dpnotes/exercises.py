@@ -174,7 +174,7 @@ EXERCISES: dict[str, Exercise] = {
          "In that order the two are swapped.": lambda: (10 * np.log(np.expm1(2) / 2), np.log(np.expm1(2) / 2))}),
     "cost-of-three-answers": Exercise(
         17, lambda: randomized_response_pmc(1.5, 0.7),
-        "Three answers that agree act like one answer with 3ε. Which value costs more?",
+        "Three answers that agree act like one answer with 3ε. Take the value that costs more.",
         {"Costs for the original prior do not add.": lambda: 3 * randomized_response_pmc(0.5, 0.7),
          "That is the LDP of the three answers, a bound.": lambda: 1.5,
          "The commoner value costs more when the answers name it.": lambda: randomized_response_pmc(1.5, 0.3)}),
