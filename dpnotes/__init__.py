@@ -31,13 +31,16 @@ _HOMES = {
                         "FinitePair", "GaussianCheck", "LaplaceReduction", "LinearBoundary", "Odometer", "OneSidedMixture",
                         "ProbabilisticExPost", "PureExPost", "ReducedAboveThresholdCheck", "RenyiExPost", "StitchedBoundary",
                         "TwoSidedMixture"],
+    "dpnotes.information_density": ["ClaytonMixture", "GaussianNoise", "JointLaw", "LaplaceNoise", "best_channel", "bettor",
+                                    "burglar", "most_informative_channel"],
     "dpnotes.data": ["load_adult"],
     "dpnotes.exercises": ["check"],
     "dpnotes.explorer": ["explore", "show"],
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 # What is not exported by name is found in these: dp.conversions.pure_to_zcdp, dp.mechanisms.broken, dp.ex_post.doubling.
-_PACKAGES = {"accountants", "conversions", "ex_post", "figures", "mechanisms", "privacy_loss"}
+_PACKAGES = {"accountants", "conversions", "ex_post", "figures", "information_density", "mechanisms",
+             "privacy_loss"}
 __all__ = sorted(_HOME_OF)
 
 

@@ -15,6 +15,15 @@ from typing import Any
 import numpy as np
 
 from dpnotes._validate import fail
+from dpnotes.information_density import (
+    JointLaw,
+    best_channel,
+    ldp_to_pmc,
+    ldp_to_pml,
+    pmc_to_pml,
+    pml_to_pmc,
+    randomized_response_pmc,
+)
 from dpnotes.mechanisms import Gaussian, Laplace, RandomizedResponse
 from dpnotes.privacy_loss import DiscreteLoss
 
@@ -181,7 +190,84 @@ EXERCISES: dict[str, Exercise] = {
         "The sixth level is the first one doubled five times; independent noise pays for all six.",
         {"The first level is level 1, so it was doubled one time less.": lambda: (0.05 * 2**6, sum(_ex_post().doubling(0.05, 7))),
          "In that order they are exchanged.": lambda: (sum(_ex_post().doubling(0.05, 6)), 0.05 * 2**5)}),
+    # Chapter 16
+    "both-ends-of-density": Exercise(
+        16, lambda: _both_ends(JointLaw([0.1, 0.9], [[0.8, 0.2], [0.4, 0.6]])),
+        "Find P[output 0], divide both rows' probabilities by it, and take logarithms; PMC is minus the smaller one.",
+        {"In that order leakage and cost are swapped.": lambda: _both_ends(JointLaw([0.1, 0.9], [[0.8, 0.2], [0.4, 0.6]]))[::-1],
+         "PMC is minus the smallest density, so that it is never negative.": lambda: (np.log(0.8 / 0.44), np.log(0.4 / 0.44)),
+         "Those are lifts. The question asks for logarithms.": lambda: (0.8 / 0.44, 0.44 / 0.4),
+         "The output's probability weighs the rows by the prior, not equally.": lambda: (np.log(0.8 / 0.6), np.log(0.6 / 0.4))}),
+    "savings-of-an-insurer": Exercise(
+        16, lambda: np.log(0.45 / (1 - 0.30 / 0.36)),
+        "For both times compare the best guess with declining. A guess is wrong with probability 1 minus its belief.",
+        {"Before the output, declining is cheaper than the best guess.": lambda: np.log(0.5 / (1 - 0.30 / 0.36)),
+         "That is the most any adversary saves, the PMC. This one saves less.": lambda: np.log(3.6),
+         "That is after over before; saving is before over after.": lambda: np.log((1 - 0.30 / 0.36) / 0.45),
+         "That is a difference of costs. The question asks for the logarithm of a ratio.": lambda: 0.45 - (1 - 0.30 / 0.36)}),
+    "cost-from-leakage": Exercise(
+        16, lambda: pml_to_pmc(0.1, 0.25),
+        "Check the condition, then use the first part of the theorem on conversions with the smallest prior probability.",
+        {"That is the way back, from cost to leakage.": lambda: pmc_to_pml(0.1, 0.25),
+         "That is the factor. The question asks for its logarithm.": lambda: np.exp(pml_to_pmc(0.1, 0.25)),
+         "The smallest prior probability stands in the numerator, the rest of the prior at the factor.":
+             lambda: np.log(0.75 / (1 - np.exp(0.1) * 0.25))}),
+    "leakage-that-says-nothing": Exercise(
+        16, lambda: -np.log(1 - 0.05),
+        "The others together have 1 − p. Find the factor with which they fill everything.",
+        {"That is the most that can leak at all.": lambda: -np.log(0.05),
+         "That is the factor. The question asks for its logarithm.": lambda: 1 / 0.95}),
+    "response-within-a-cost": Exercise(
+        16, lambda: np.log(1 + np.expm1(0.5) / 0.5),
+        "The worst cost of randomized response is at the commonest secret. Set the formula equal to the budget.",
+        {"That takes the rarest secret; the commonest costs most.": lambda: np.log(1 + np.expm1(0.5) / 0.2),
+         "That is safe for every LDP mechanism. Randomized response with three answers may use more.":
+             lambda: np.log(1 + np.expm1(0.5) / 0.8),
+         "That is the cost at this ε. The question asks for the ε of this cost.": lambda: randomized_response_pmc(0.5, 0.5)}),
+    # Chapter 17
+    "cost-of-any-mechanism": Exercise(
+        17, lambda: ldp_to_pmc(0.5, 0.1),
+        "The mechanism is not known: use the theorem for every LDP mechanism, with the smallest prior probability.",
+        {"That holds for randomized response, and nobody said it was that.": lambda: randomized_response_pmc(0.5, 0.6),
+         "That is true and can be sharpened: the prior is known.": lambda: 0.5,
+         "That is the bound for leakage.": lambda: ldp_to_pml(0.5, 0.1),
+         "Everything but the rarest secret speaks against it: take 1 − p.": lambda: randomized_response_pmc(0.5, 0.1)}),
+    "cost-of-a-noisy-bit": Exercise(
+        17, lambda: np.log(0.05 + 0.95 * np.exp(0.5)),
+        "The worst outputs lie outside [0, 1]. Compare both sides, and take the logarithm of a mean.",
+        {"That is the other side. The larger of the two counts.": lambda: np.log(0.95 + 0.05 * np.exp(0.5)),
+         "That is the LDP parameter, a bound that only a constant secret would reach.": lambda: 0.5,
+         "The scale divides the range: the exponent is 1/2.": lambda: np.log(0.05 + 0.95 * np.exp(2.0))}),
+    "entry-or-database": Exercise(
+        17, lambda: (np.log(np.expm1(2) / 2), 10 * np.log(np.expm1(2) / 2)),
+        "For one entry the range is 1/10. For the database the entries are independent, so that moments multiply.",
+        {"Those are bounds. The question asks for exact values.": lambda: (2.0, 20.0),
+         "The whole database is exposed more than one entry.": lambda: (np.log(np.expm1(2) / 2), np.log(np.expm1(2) / 2)),
+         "That divides the worst cost of a single number by ten; the exponent has to be divided.":
+             lambda: (np.log(np.expm1(20) / 20) / 10, np.log(np.expm1(20) / 20)),
+         "In that order the two are swapped.": lambda: (10 * np.log(np.expm1(2) / 2), np.log(np.expm1(2) / 2))}),
+    "cost-of-three-answers": Exercise(
+        17, lambda: randomized_response_pmc(1.5, 0.7),
+        "Three answers that agree act like one answer with 3ε. Take the value that costs more.",
+        {"Costs for the original prior do not add.": lambda: 3 * randomized_response_pmc(0.5, 0.7),
+         "That is the LDP of the three answers, a bound.": lambda: 1.5,
+         "The commoner value costs more when the answers name it.": lambda: randomized_response_pmc(1.5, 0.3)}),
+    "leakage-of-a-rare-secret": Exercise(
+        17, lambda: np.log(1 - 0.002 + 0.002 * 10_000),
+        "Divide the posterior of the symbol that came out by its prior, and take the logarithm.",
+        {"That is the cost.": lambda: -np.log(1 - 0.002),
+         "That is the leakage of telling the truth always.": lambda: np.log(10_000.0),
+         "That is the lift. The question asks for its logarithm.": lambda: 1 - 0.002 + 0.002 * 10_000}),
+    "design-under-leakage": Exercise(
+        17, lambda: best_channel([0.2, 0.3, 0.5], pml=0.3)[1],
+        "Use best_channel with a budget for pml only.",
+        {"That is the constant answer; the budget allows more.": lambda: 0.5,
+         "No channel lifts the commonest secret at every output: beliefs average to the prior.": lambda: 0.5 * np.exp(0.3)}),
 }
+
+
+def _both_ends(law: JointLaw) -> tuple[float, float]:
+    return law.pml(0), law.pmc(0)
 
 
 def _uneven() -> DiscreteLoss:

@@ -76,6 +76,14 @@ def test_the_ledger_lists_every_claim_of_the_document_on_accuracy_first() -> Non
 def test_every_figure_of_the_document_on_accuracy_first_is_drawn() -> None:
     sources = {figure.source for figure in all_figures().values()}
     assert {f"F2.{i}" for i in range(1, 5)} <= sources
+def test_the_ledger_lists_every_claim_of_the_fourth_document() -> None:
+    ledger = (ROOT / "book" / "claims.md").read_text()
+    assert re.findall(r"^\| \*\*S3\.(\d+)\*\*", ledger, re.M) == [str(i) for i in range(1, 22)]
+
+
+def test_every_figure_of_the_fourth_document_is_drawn() -> None:
+    sources = {figure.source for figure in all_figures().values()}
+    assert {f"F3.{i}" for i in range(1, 6)} <= sources
 
 
 def test_every_figure_of_the_first_document_is_drawn() -> None:

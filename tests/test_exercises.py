@@ -44,6 +44,17 @@ BY_HAND = {
     "margin-of-checks": 0.01 * math.sqrt(2 * math.log(600)),
     "questions-and-release": 0.7,
     "doubled-until-good": (1.6, 3.15),
+    "both-ends-of-density": (math.log(20 / 11), math.log(11 / 10)),
+    "savings-of-an-insurer": math.log(2.7),
+    "cost-from-leakage": -math.log(math.exp(0.1) - (math.exp(0.1) - 1) * 4),
+    "leakage-that-says-nothing": math.log(20 / 19),
+    "response-within-a-cost": math.log(2 * math.exp(0.5) - 1),
+    "cost-of-any-mechanism": math.log(0.1 + 0.9 * math.exp(0.5)),
+    "cost-of-a-noisy-bit": 0.5 + math.log(0.95 + 0.05 * math.exp(-0.5)),
+    "entry-or-database": (1 + math.log(math.sinh(1)), 10 + 10 * math.log(math.sinh(1))),
+    "cost-of-three-answers": math.log(0.3 + 0.7 * math.exp(1.5)),
+    "leakage-of-a-rare-secret": math.log(20.998),
+    "design-under-leakage": 0.4 * math.exp(0.3),
 }
 
 

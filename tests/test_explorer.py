@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import statistics
 import subprocess
 import sys
-import time
 
 import matplotlib.pyplot as plt
 import pytest
@@ -198,16 +196,3 @@ def test_move_puts_sliders_first_and_the_page_has_two(static: None, live: None) 
     assert dp.explore(NAME, move=last)._description()["move"] == [last]
     assert next(iter(_view(dp.explore(NAME, move=last)).sliders)) == last
     assert len(dp.explore(NAME)._description()["move"]) == 2
-
-
-def test_redraw_times(live: None, capsys: pytest.CaptureFixture[str]) -> None:
-    """Printed, not judged: a machine's speed is not a property of the code."""
-    for name in MOVING:
-        view = _view(dp.explore(name))
-        slider, times = next(iter(view.sliders.values())), []
-        for step in range(100):
-            start = time.perf_counter()
-            slider.value = type(slider.value)(slider.min + (slider.max - slider.min) * (step + 0.5) / 100)
-            times.append(1e3 * (time.perf_counter() - start))
-        with capsys.disabled():
-            print(f"\n    {name:<30} redraw: median {statistics.median(times):3.0f} ms, worst {max(times):3.0f} ms", end="")

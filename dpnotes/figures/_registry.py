@@ -74,6 +74,14 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "decades": ("decades of precision that are watched", "few", "many"),
     "margin": ("margin, in units of the sensitivity", "narrow", "wide"),
     "needed": ("level at which the search stops", "early", "late"),
+    "prior_of_A": ("prior probability of A", "A rare", "A common"),
+    "share_of_B": ("B's share of the rest", "C likelier", "B likelier"),
+    "prior_of_1": ("prior probability of 1", "0 likely", "1 likely"),
+    "smallest_prior": ("prior of the rarest secret", "rarer", "less rare"),
+    "pmc_budget": ("budget for cost", "stricter", "more lenient"),
+    "pml_budget": ("budget for leakage", "stricter", "more lenient"),
+    "lam": ("λ, how often the secret shows", "more private", "more telling"),
+    "theta": ("θ, how closely the two follow", "loosely", "closely"),
 }
 
 
