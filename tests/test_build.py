@@ -59,10 +59,10 @@ def test_a_good_book_builds_and_its_figures_move_at_any_depth(book: Path) -> Non
     assert len(data["readouts"]) == (25 if len(data["values"]) == 1 else 49)
     home = (book / "_build" / "html" / "pages" / "index.html").read_text("utf-8")
     assert f'href="../deep/down/16_toy.html#fig-{NAME}">Figure 16.1</a>' in home
-    before = {path: path.stat().st_mtime_ns for path in (book / "_build" / ".frames").rglob("*.png")}
+    before = {path: path.stat().st_mtime_ns for path in (book / "_build" / ".frames").rglob("*.webp")}
     again = _build(book)
     assert again.returncode == 0 and "0 to run" in again.stdout
-    assert {path: path.stat().st_mtime_ns for path in (book / "_build" / ".frames").rglob("*.png")} == before
+    assert {path: path.stat().st_mtime_ns for path in (book / "_build" / ".frames").rglob("*.webp")} == before
     assert page.read_text("utf-8") == text
 
 

@@ -168,8 +168,8 @@ def test_frames_that_sliders_ask_for_are_all_there(site: Path) -> None:
             keys = ["-".join(map(str, place)) for place in itertools.product(*(range(len(v)) for v in data["values"]))]
             assert sorted(keys) == sorted(data["readouts"])
             folder = (site / name).parent / data["base"]
-            assert [key for key in keys if not (folder / f"{key}.png").is_file()] == []
-            pictures = {hashlib.sha256((folder / f"{key}.png").read_bytes()).digest() for key in keys}
+            assert [key for key in keys if not (folder / f"{key}.webp").is_file()] == []
+            pictures = {hashlib.sha256((folder / f"{key}.webp").read_bytes()).digest() for key in keys}
             assert len(pictures) > 1, f"{name}: the frames of {data['base']} are all the same picture"
 
 

@@ -8,7 +8,7 @@ function explore(figure) {
   const picture = figure.querySelector(".dp-picture");
   const readout = figure.querySelector(".dp-readout");
   const spoken = (index, place) => Number(data.values[index][place].toPrecision(4)).toString();
-  const address = (places) => data.base + places.join("-") + ".png";
+  const address = (places) => data.base + places.join("-") + ".webp";
   const places = () => sliders.map((slider) => Number(slider.value));
   const fetched = new Map(); // address -> image; kept, so that the browser keeps it decoded
   let wanted = "";
