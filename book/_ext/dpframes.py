@@ -137,11 +137,15 @@ def draw_missing(shown: list[Shown], store: Path) -> None:
     exports = {s.taken: (s.spec.name, s.given, store / s.taken) for s in shown if not (store / f"{s.taken}.pdf").exists()}
     if not missing and not exports:
         return
-    logger.info("drawing %d frames and %d figures to take away", len(missing), len(exports))
+    total = len(missing) + len(exports)
+    errors = []
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         frame_errors = pool.map(draw_frame, missing, chunksize=8)
         export_errors = pool.map(draw_exports, exports.values())
-        errors = [error for error in itertools.chain(frame_errors, export_errors) if error]
+        for done, error in enumerate(itertools.chain(frame_errors, export_errors), 1):
+            errors += [error] if error else []
+            if done % 100 == 0 or done == total:  # a print, since a quiet build does not show what Sphinx would log
+                print(f"  pictures {done} of {total}", flush=True)
     if errors:
         raise ExtensionError("figures failed:\n  " + "\n  ".join(errors))
 
