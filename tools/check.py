@@ -15,7 +15,7 @@ NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", "--nbval-
 STEPS = {
     "ruff": [BIN / "ruff", "check", "."],
     "import layers": [BIN / "lint-imports"],
-    "package, tools and doctests": [sys.executable, "-m", "pytest", "-q", "-m", "not site and not lab"],
+    "package, tools and doctests": [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "not site and not lab"],
     "notebooks": [sys.executable, "-m", "pytest", *NBVAL],
     "site in Chromium": [sys.executable, "-m", "pytest", "-q", "-m", "site"],
     "JupyterLab in Chromium": [sys.executable, "-m", "pytest", "-q", "-s", "-m", "lab"],
