@@ -142,7 +142,7 @@ class AdvancedAccountant(Accountant):
             return plain_sum
         if self.theorem == "drv":
             return min(plain_sum, float(drv_sum(epsilons, times, slack)))
-        drift = float(np.sum(times * epsilons * np.tanh(epsilons / 2)))
+        drift = float(np.sum(times * conversions.pure_to_zcdp(epsilons)))
         return float(kov_sum(plain_sum, np.sum(times * epsilons**2), drift, slack))
 
     def _delta(self, epsilon: float) -> float:

@@ -178,9 +178,9 @@ def amplify_by_sampling(epsilon: ArrayLike, delta: ArrayLike, q: ArrayLike) -> t
     0.017036863236
     """
     epsilon, delta, q = np.broadcast_arrays(nonnegative("epsilon", epsilon), probability("delta", delta), probability("q", q))
-    smaller = np.where(q == 1, epsilon, np.log1p(q * np.expm1(np.minimum(epsilon, 700.0))))
-    with np.errstate(divide="ignore"):
-        smaller = np.where((epsilon > 700) & (q > 0) & (q < 1), epsilon + np.log(q), smaller)  # 1 - q is lost beside e**700
+    with np.errstate(divide="ignore", invalid="ignore"):
+        large = np.where(q == 0, 0.0, np.logaddexp(np.log1p(-q), np.log(q) + epsilon))
+    smaller = np.where(q == 1, epsilon, np.where(epsilon > 700, large, np.log1p(q * np.expm1(np.minimum(epsilon, 700.0)))))
     return plain(smaller), plain(q * delta)
 
 
