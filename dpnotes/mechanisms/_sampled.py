@@ -42,6 +42,11 @@ class Sampled(Mechanism):
         """The smaller of the mechanism's own and what `pure_epsilon` implies. An upper bound."""
         return min(self.mechanism.mu, super().mu)
 
+    def renyi(self, alpha: ArrayLike) -> Any:
+        """The smaller of that of `privacy_losses` and the mechanism's own. An upper bound."""
+        alpha = at_least("alpha", alpha, 1.0)
+        return plain(np.minimum(super().renyi(alpha), self.mechanism.renyi(alpha)))
+
     @property
     def _contributions(self) -> tuple[Additive, int]:
         if not isinstance(self.mechanism, Additive):
@@ -177,11 +182,6 @@ class SampledWithoutReplacement(Sampled):
         if self.q == 1:
             return {"either": loss}
         return {"either": _sampled_curve(loss if isinstance(loss, GaussianLoss) else _with_atoms(loss), self.q)}
-
-    def renyi(self, alpha: ArrayLike) -> Any:
-        """The smaller of that of `privacy_losses` and the mechanism's own. An upper bound."""
-        alpha = at_least("alpha", alpha, 1.0)
-        return plain(np.minimum(super().renyi(alpha), self.mechanism.renyi(alpha)))
 
     def sample(self, *, rng: np.random.Generator | None = None) -> np.ndarray:
         """The positions of the sampled records, shape (m,)."""
