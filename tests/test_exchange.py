@@ -7,25 +7,11 @@ import numpy as np
 import pytest
 
 from dpnotes import conversions as cv
+from dpnotes import mechanisms as m
 from dpnotes.accountants import GDP, RDP, ZCDP, ApproxDP, NumericalAccountant, PureDP, RenyiAccountant
 from dpnotes.accountants._command import add_parser, epsilon_command
 from dpnotes.exchange_table import Table, compare, exchange
-from dpnotes.mechanisms import (
-    AboveThreshold,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    ExponentialMechanism,
-    Gaussian,
-    GridLaplace,
-    Laplace,
-    PermuteAndFlip,
-    RandomizedResponse,
-    ReportNoisyMax,
-    ShuffledRandomizedResponse,
-    SparseVector,
-    ThresholdedCount,
-    UnaryEncoding,
-)
+from dpnotes.mechanisms import Gaussian, Laplace
 from dpnotes.privacy_loss import LaplaceLoss
 
 CURRENCIES = ["pure DP, epsilon", "approximate DP, epsilon at 1e-06", "Rényi DP, order 2", "zCDP, rho", "Gaussian DP, mu",
@@ -150,11 +136,11 @@ def test_command(capsys):
             epsilon_command(parser.parse_args(["epsilon", *bad.split()]))
 
 
-ADD_REMOVE = [Laplace(2.0), Gaussian(2.0), DiscreteLaplace(2.0, 3), DiscreteGaussian(3.0), GridLaplace(2.0),
-              ExponentialMechanism(1.0), PermuteAndFlip(0.5), ReportNoisyMax(0.5, noise="gumbel"), SparseVector(1.0, 2),
-              AboveThreshold(0.5), Laplace(1.0).poisson_sampled(0.1), Gaussian(1.0).poisson_sampled(0.1),
-              ExponentialMechanism(1.0).poisson_sampled(0.1), DiscreteGaussian(3.0).poisson_sampled(0.1)]
-REPLACE = [RandomizedResponse(1.0), RandomizedResponse(1.0, 4), UnaryEncoding(1.0, 4), ShuffledRandomizedResponse(1.0, 2),
+ADD_REMOVE = [Laplace(2.0), Gaussian(2.0), m.DiscreteLaplace(2.0, 3), m.DiscreteGaussian(3.0), m.GridLaplace(2.0),
+              m.ExponentialMechanism(1.0), m.PermuteAndFlip(0.5), m.ReportNoisyMax(0.5, noise="gumbel"), m.SparseVector(1.0, 2),
+              m.AboveThreshold(0.5), Laplace(1.0).poisson_sampled(0.1), Gaussian(1.0).poisson_sampled(0.1),
+              m.ExponentialMechanism(1.0).poisson_sampled(0.1), m.DiscreteGaussian(3.0).poisson_sampled(0.1)]
+REPLACE = [m.RandomizedResponse(1.0), m.RandomizedResponse(1.0, 4), m.UnaryEncoding(1.0, 4), m.ShuffledRandomizedResponse(1.0, 2),
            Laplace(1.0, neighbors="replace one record").sampled_without_replacement(3, 30),
            Gaussian(1.0, neighbors="replace one record").sampled_without_replacement(3, 30)]
 
@@ -181,18 +167,18 @@ def test_compare_one_of_each_mechanism(mechanisms, empty):
 
 
 def test_compare_says_why_leaks_and_other_relations_do_not_go():
-    table = compare([(ThresholdedCount(1.0, 10.0), 1), (Laplace(1.0).poisson_sampled(0.1), 1)], 1e-5)
+    table = compare([(m.ThresholdedCount(1.0, 10.0), 1), (Laplace(1.0).poisson_sampled(0.1), 1)], 1e-5)
     why = {row["accountant"]: row["why"] for row in table}
     assert "arbitrarily large loss" in why["pure, plain sum"]
     assert "show everything" in why["Rényi, optimal"]
     assert "leak" in why["zCDP, Bun-Steinke"]
     assert "directions" in why["numerical"]
-    mixed = compare([(Laplace(1.0), 1), (RandomizedResponse(1.0), 1)], 1e-5)
+    mixed = compare([(Laplace(1.0), 1), (m.RandomizedResponse(1.0), 1)], 1e-5)
     assert all(row["epsilon"] is None and "neighbors" in row["why"] for row in mixed if row["kind"] != "estimate")
 
 
 def test_exchange_reads_what_a_mechanism_says_of_itself():
-    table = exchange(ExponentialMechanism(1.0))
+    table = exchange(m.ExponentialMechanism(1.0))
     assert (table["zCDP, rho", "value"], table["zCDP, rho", "kind"]) == (0.125, "upper bound")
     assert table["Rényi DP, order 2", "value"] == 0.25
     laplace = exchange(Laplace(1.0))
