@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfinv, expit, log_expit, ndtri_exp
 
-from dpnotes._validate import at_least, count, fail, nonnegative, plain, probability, scalar
+from dpnotes._validate import at_least, count, fail, nonnegative, open_probability, plain, probability, scalar
 from dpnotes.privacy_loss import DiscreteLoss
 
 
@@ -199,9 +199,7 @@ def shuffle_epsilon(epsilon0: ArrayLike, n: int, delta: float) -> Any:
     0.214025651931
     """
     epsilon0, n = nonnegative("epsilon0", epsilon0), count("n", n, 1)
-    delta = scalar("delta", probability("delta", delta))
-    if not 0 < delta < 1:
-        raise fail("delta", delta, "between 0 and 1, both excluded")
+    delta = open_probability("delta", delta)
     limit = np.log(n / (16 * np.log(2 / delta)))
     if np.any(epsilon0 > limit):
         raise fail("epsilon0", plain(epsilon0), f"at most log(n / (16 log(2/delta))) = {limit:.6g}, where the bound is proved")

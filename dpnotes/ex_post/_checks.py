@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import noise
-from dpnotes._validate import count, fail, finite, generator, nonnegative, positive, scalar
-from dpnotes.ex_post._conversions import inner_probability
+from dpnotes._validate import count, fail, finite, generator, nonnegative, open_probability, positive, scalar
 from dpnotes.ex_post._definitions import Bounded, ExPostDefinition, PureExPost, RenyiExPost
 from dpnotes.ex_post._reduction import laplace_walk
 from dpnotes.mechanisms._base import NEIGHBORS, neighbor_relation
@@ -249,5 +248,5 @@ def check_margin(sigma: float, checks: int, beta: float) -> float:
     >>> round(check_margin(0.01, 10, 0.05), 6)
     0.032552
     """
-    sigma, beta = scalar("sigma", positive("sigma", sigma)), scalar("beta", inner_probability("beta", beta))
+    sigma, beta = scalar("sigma", positive("sigma", sigma)), open_probability("beta", beta)
     return sigma * math.sqrt(2 * math.log(count("checks", checks, 1) / beta))

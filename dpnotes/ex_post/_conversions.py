@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, positive, probability
+from dpnotes._validate import FloatArray, at_least, fail, inner_probability, nonnegative, plain, positive, probability
 from dpnotes.conversions._renyi import TO_EPSILON
 
 
@@ -60,13 +60,6 @@ def best_alpha(rho: ArrayLike, delta: ArrayLike) -> Any:
     4.716922188849838
     """
     return plain(1 + np.sqrt(-np.log(inner_probability("delta", delta)) / positive("rho", rho)))
-
-
-def inner_probability(name: str, value: ArrayLike) -> FloatArray:
-    array = probability(name, value)
-    if np.any((array == 0) | (array == 1)):
-        raise fail(name, value, "between 0 and 1, both excluded")
-    return array
 
 
 def _arguments(epsilon: ArrayLike, alpha: ArrayLike, delta: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:

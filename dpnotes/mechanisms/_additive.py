@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import conversions, noise
-from dpnotes._validate import count, fail, finite, generator, nonnegative, plain, positive, probability, scalar
+from dpnotes._validate import count, fail, finite, generator, nonnegative, open_probability, plain, positive, probability, scalar
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, largest, neighbor_relation
 from dpnotes.privacy_loss import GaussianLoss, LaplaceLoss, PrivacyLoss
 
@@ -278,11 +278,3 @@ class Gaussian(Additive):
 
     def __repr__(self) -> str:
         return f"Gaussian(sigma={self.sigma:.6g}, sensitivity={self.sensitivity:g})"
-
-
-def open_probability(name: str, value: float) -> float:
-    """A probability that is neither 0 nor 1."""
-    value = scalar(name, probability(name, value))
-    if not 0 < value < 1:
-        raise fail(name, value, "between 0 and 1, both excluded")
-    return value

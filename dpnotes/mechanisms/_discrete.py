@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import noise
-from dpnotes._validate import count, fail, finite, nonnegative, positive, scalar
-from dpnotes.mechanisms._additive import Additive, open_probability
+from dpnotes._validate import count, fail, finite, nonnegative, open_probability, positive, scalar
+from dpnotes.mechanisms._additive import Additive
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, largest, neighbor_relation
 from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
 from dpnotes.privacy_loss._lattice import DiscreteGaussianLoss

@@ -8,8 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import conversions
-from dpnotes._validate import FloatArray, as_array, count, fail, finite, generator, plain, positive, probability, scalar
-from dpnotes.mechanisms._additive import open_probability
+from dpnotes._validate import (
+    FloatArray,
+    as_array,
+    count,
+    fail,
+    finite,
+    generator,
+    open_probability,
+    plain,
+    positive,
+    probability,
+    scalar,
+)
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism
 from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import noise
-from dpnotes._validate import FloatArray, count, fail, finite, generator, scalar
-from dpnotes.mechanisms._additive import open_probability
+from dpnotes._validate import FloatArray, count, fail, finite, generator, open_probability, scalar
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, PureMechanism, largest
 from dpnotes.mechanisms._panels import log_laplace_cdf, panels
 from dpnotes.privacy_loss._special import logsumexp
