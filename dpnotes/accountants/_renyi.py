@@ -190,9 +190,8 @@ def _rho(direction: list[tuple[Any, int]]) -> float:
 class GDPAccountant(Accountant):
     """Gaussian DP: squares of mu add up. Exact for Gaussian noise, an upper bound for bounded losses; refuses the others.
 
-    A mechanism enters with its own `mu`; with a largest loss, as the Gaussian that covers it where that is less
-    (`conversions.pure_to_gdp`), which is dear. What
-    the central limit theorem says of any history is `estimate`: a number, not a guarantee.
+    A mechanism enters with its own `mu`, or with the Gaussian that covers its largest loss (`conversions.pure_to_gdp`, which
+    is dear) where that is less. What the central limit theorem says of any history is `estimate`: a number, not a guarantee.
 
     References
     ----------
