@@ -77,6 +77,16 @@ def probability(name: str, value: ArrayLike) -> FloatArray:
     return _where(name, value, lambda a: (a >= 0) & (a <= 1), "between 0 and 1")
 
 
+def inner_probability(name: str, value: ArrayLike) -> FloatArray:
+    """Neither 0 nor 1."""
+    return _where(name, value, lambda a: (a > 0) & (a < 1), "between 0 and 1, both excluded")
+
+
+def open_probability(name: str, value: float) -> float:
+    """One probability that is neither 0 nor 1."""
+    return scalar(name, inner_probability(name, value))
+
+
 def scalar(name: str, array: FloatArray) -> float:
     """Where one number is meant, an array is an error."""
     if np.ndim(array) != 0:

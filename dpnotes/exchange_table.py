@@ -25,6 +25,7 @@ from dpnotes.accountants import (
     RenyiAccountant,
     ZCDPAccountant,
 )
+from dpnotes.accountants._guarantees import curves_of, own_number
 from dpnotes.accountants._numerical import directed_losses
 from dpnotes.conversions._curves import search_epsilon
 from dpnotes.privacy_loss import GaussianLoss, PrivacyLoss
@@ -112,7 +113,10 @@ def exchange(guarantee: Any, *, delta: float = 1e-6, alpha: ArrayLike = (2.0, 8.
     delta = scalar("delta", probability("delta", delta))
     orders = np.atleast_1d(at_least("alpha", alpha, 1.0))
     losses, no_loss = _losses(guarantee)
-    curve, rows = _curve(guarantee, losses), []
+    curves, rows = curves_of(guarantee).values(), []
+
+    def curve(alpha: ArrayLike) -> Any:
+        return np.max([np.asarray(one(alpha)) for one in curves], axis=0)
 
     def row(currency: str, value: float | None, kind: str, why: str) -> None:
         none = value is None or np.isinf(value)
@@ -169,12 +173,6 @@ def _losses(guarantee: Any) -> tuple[list[PrivacyLoss], str]:
         return [], str(reason)
 
 
-def _curve(guarantee: Any, losses: list[PrivacyLoss]) -> Callable[[ArrayLike], Any]:
-    if losses:
-        return lambda alpha: np.max([np.asarray(loss.renyi(alpha)) for loss in losses], axis=0)
-    return guarantee.renyi
-
-
 def _zcdp(guarantee: Any, losses: list[PrivacyLoss], known: str) -> tuple[float | None, str, str]:
     if isinstance(guarantee, PureDP):
         return float(conversions.pure_to_zcdp(guarantee.epsilon)), "exact", "epsilon tanh(epsilon/2), randomized response"
@@ -197,9 +195,13 @@ def _gdp(guarantee: Any, losses: list[PrivacyLoss], largest: float) -> tuple[flo
         return max(loss.mu for loss in losses), "exact", "Gaussian noise"
     if isinstance(guarantee, ZCDP):
         return conversions.zcdp_to_gdp(guarantee.rho), "estimate", "randomized response of that rho; checked, not proved"
+    own, implied = own_number(guarantee, "mu"), float(conversions.pure_to_gdp(largest))
+    if own < implied * (1 - 1e-12):
+        exact = getattr(guarantee, "kinds", {}).get("mu") == "exact"
+        return own, "exact" if exact else "upper bound", "what the mechanism says of itself"
     if np.isfinite(largest):
         exact = isinstance(guarantee, PureDP)
-        return conversions.pure_to_gdp(largest), "exact" if exact else "upper bound", (
+        return implied, "exact" if exact else "upper bound", (
             "randomized response touches this Gaussian" if exact else "by way of its pure epsilon")
     return None, "none", {"approx": "a leak outweighs every Gaussian: its trade-off curve starts at 1 - delta",
                           "rdp": "a bound at finitely many orders allows heavier tails than any Gaussian's"}.get(

@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -24,8 +25,16 @@ from dpnotes.accountants import (
     ZCDPAccountant,
 )
 from dpnotes.accountants._command import SampledGaussianRun
-from dpnotes.mechanisms import Gaussian, Laplace, RandomizedResponse
-from dpnotes.privacy_loss import GaussianLoss, LaplaceLoss
+from dpnotes.mechanisms import (
+    DiscreteGaussian,
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    PermuteAndFlip,
+    RandomizedResponse,
+    ReportNoisyMax,
+)
+from dpnotes.privacy_loss import GaussianLoss, LaplaceLoss, PoissonGaussianLoss
 
 DATA = Path(__file__).parent / "data"
 CASES = {case["id"]: case for case in json.loads((DATA / "ledger_cases.json").read_text(encoding="utf-8"))["cases"]}
@@ -493,3 +502,55 @@ def test_mixed_theories_are_refused_nothing_else():
     assert ledger.renyi(2) == pytest.approx(0.25 + 0.2 + cv.pure_to_rdp(0.2, 2) + 0.01 + 0.1)
     assert np.isfinite(ledger.epsilon(1e-5))
     assert float(Fraction(1, 4)) == GaussianLoss(0.5).renyi(2)
+
+
+# What a mechanism says of itself can be sharper than the loss that stands for it.
+
+@pytest.mark.parametrize("mechanism", [ExponentialMechanism(1.0), ReportNoisyMax(1.0, noise="gumbel")], ids=repr)
+def test_a_bounded_range_is_read(mechanism):
+    assert ZCDPAccountant().add(mechanism, times=3).rho == pytest.approx(3 / 8, rel=1e-14)  # Hoeffding: epsilon**2 / 8
+    ledger = RenyiAccountant().add(mechanism, times=3)
+    assert ledger.renyi([2, np.inf]) == pytest.approx([0.75, 3.0])  # alpha / 8 each; randomized response has 0.735 each
+    loss_only = RenyiAccountant().add(PermuteAndFlip(1.0), times=100)
+    assert loss_only.renyi(2) == pytest.approx(100 * 0.735325664055528)
+    assert RenyiAccountant().add(mechanism, times=100).epsilon(1e-6) < 0.6 * loss_only.epsilon(1e-6)
+    assert PureAccountant().add(mechanism, times=3).epsilon() == pytest.approx(3.0)
+    # beside others the numbers add up
+    mixed = ZCDPAccountant().add(mechanism).add(Gaussian(sigma=2.0)).add(Laplace(scale=1.0))
+    assert mixed.rho == pytest.approx(1 / 8 + 1 / 8 + np.exp(-1.0), rel=2e-8)
+
+
+def test_own_divergences_of_lattice_noise():
+    sigma, x = 0.6, np.arange(-11, 13)
+    p, q = (np.exp(-((x - shift) ** 2) / (2 * sigma**2)) for shift in (0, 1))
+    p, q = p / p.sum(), q / q.sum()
+    ledger = RenyiAccountant().add(DiscreteGaussian(sigma))
+    for alpha in (1.5, 2.0, 3.3):  # less than the Gaussian's alpha / (2 sigma**2) between whole orders
+        direct = np.log(np.sum(p**alpha * q ** (1 - alpha))) / (alpha - 1)
+        assert ledger.renyi(alpha) == pytest.approx(direct, rel=1e-10)
+    assert ledger.renyi(1.5) < 0.998 * 1.5 / (2 * sigma**2)
+    assert ZCDPAccountant().add(DiscreteGaussian(sigma), times=2).rho == pytest.approx(1 / sigma**2, rel=1e-12)
+
+
+def test_own_numbers_of_samples():
+    replaced = "replace one record"
+    sampled = Laplace(1.0, neighbors=replaced).sampled_without_replacement(1, 100)
+    assert PureAccountant().add(sampled, times=2).epsilon() == pytest.approx(2 * np.log1p(0.01 * np.expm1(1.0)), rel=1e-12)
+    assert ZCDPAccountant().add(sampled).rho < 0.9 * sampled.rho  # its loss says more than what its epsilon implies
+    gaussian = Gaussian(1.0, neighbors=replaced).sampled_without_replacement(3, 30)  # its loss has a leak, the noise has not
+    assert RenyiAccountant().add(gaussian).renyi(2) == pytest.approx(1.0)
+    assert ZCDPAccountant().add(gaussian).rho == 0.5
+    lattice = RenyiAccountant().add(DiscreteGaussian(3.0).poisson_sampled(0.1), times=4)
+    assert lattice.epsilon(1e-5) <= RenyiAccountant().add(DiscreteGaussian(3.0), times=4).epsilon(1e-5)
+
+
+def test_own_mu():
+    """Laplace noise lies on the Gaussian through its fixed point e**(-epsilon/2) / 2; pure DP alone would give 1.232."""
+    ledger = GDPAccountant().add(Laplace(scale=1.0), times=4)
+    assert ledger.mu == pytest.approx(-4 * NormalDist().inv_cdf(np.exp(-0.5) / 2), rel=1e-12)
+    assert ledger.kind == "upper bound"
+    assert GDPAccountant().add(LaplaceLoss(1.0)).mu == pytest.approx(1.232035385344901)
+    assert GDPAccountant().add(Gaussian(2.0).poisson_sampled(0.1)).mu == 0.5  # sampling never makes it worse
+    for unknown in (DiscreteGaussian(2.0), PoissonGaussianLoss(0.1, 0.5)):
+        with pytest.raises(ValueError, match="no known Gaussian"):
+            GDPAccountant().add(unknown)

@@ -229,6 +229,9 @@ def test_calibration_of_the_gaussian():
     assert cv.approx_to_gdp_mu([10, 100, 500], 1e-5) == pytest.approx([2.00044562043, 10.5630187199, 27.6733118499], rel=1e-9)
     assert cv.gdp_to_epsilon([1, 5, 40], 1e-5) == pytest.approx([4.37717809568, 33.1037323359, 969.645591932], rel=1e-9)
     assert 1 / cv.approx_to_gdp_mu(0, 1e-6) == pytest.approx(398942.280401328, rel=1e-9)
+    # delta = erf(mu / sqrt(8)) at epsilon 0, mu / sqrt(2 pi) when small; half of the losses exceed mu**2 / 2 when large
+    assert cv.approx_to_gdp_mu(0, [1e-30, 1e-300]) == pytest.approx([np.sqrt(2 * np.pi) * d for d in (1e-30, 1e-300)], rel=1e-9)
+    assert cv.approx_to_gdp_mu(1e30, 0.5) == pytest.approx(np.sqrt(2e30), rel=1e-9)
     with pytest.raises(ValueError, match="delta"):
         cv.approx_to_gdp_mu(1, 0)
 
@@ -273,6 +276,9 @@ def test_sampling_by_its_worst_pair():
         if q and delta < 0.05:
             assert mixed.delta(smaller * 0.999) > less
     assert cv.amplify_by_sampling(1000.0, 0.0, 0.5)[0] == pytest.approx(1000 + np.log(0.5))
+    # q e**epsilon = 2 at an epsilon whose exponential overflows
+    assert cv.amplify_by_sampling(np.log(2) + 307 * np.log(10), 0.0, 1e-307)[0] == pytest.approx(np.log(3), rel=1e-9)
+    assert cv.amplify_by_sampling(np.inf, 0.0, [0.0, 0.5])[0].tolist() == [0.0, np.inf]
 
 
 def test_shuffling_and_its_condition():

@@ -1,11 +1,13 @@
 """The exchange table, the comparison of accountants, and the command that prints a statement."""
 
 import argparse
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from dpnotes import conversions as cv
+from dpnotes import mechanisms as m
 from dpnotes.accountants import GDP, RDP, ZCDP, ApproxDP, NumericalAccountant, PureDP, RenyiAccountant
 from dpnotes.accountants._command import add_parser, epsilon_command
 from dpnotes.exchange_table import Table, compare, exchange
@@ -49,9 +51,11 @@ def test_gaussian_and_mechanisms():
         epsilon, tv = pytest.approx(2.254084650219741), pytest.approx(cv.gdp_to_delta(0.5, 0))
         assert values(guarantee) == [None, epsilon, 0.25, 0.125, 0.5, tv]
     laplace = values(Laplace(scale=1.0))
-    assert laplace == values(LaplaceLoss(1.0))
+    alone = values(LaplaceLoss(1.0))  # a bare loss has no word of its own: its Gaussian is that of its epsilon
+    assert (laplace[:4], laplace[5]) == (alone[:4], alone[5])
+    assert laplace[4] < alone[4] == pytest.approx(1.232035385344901)
     assert laplace[:3] == pytest.approx([1.0, LaplaceLoss(1.0).epsilon(1e-6), 0.6191236299985929])
-    assert exchange(Laplace(scale=1.0))["Gaussian DP, mu", "kind"] == "upper bound"
+    assert exchange(LaplaceLoss(1.0))["Gaussian DP, mu", "kind"] == "upper bound"
 
 
 def test_arguments():
@@ -130,3 +134,53 @@ def test_command(capsys):
                 "--sigma 1 --steps 5 --delta nan"):
         with pytest.raises(ValueError, match="is not allowed"):
             epsilon_command(parser.parse_args(["epsilon", *bad.split()]))
+
+
+ADD_REMOVE = [Laplace(2.0), Gaussian(2.0), m.DiscreteLaplace(2.0, 3), m.DiscreteGaussian(3.0), m.GridLaplace(2.0),
+              m.ExponentialMechanism(1.0), m.PermuteAndFlip(0.5), m.ReportNoisyMax(0.5, noise="gumbel"), m.SparseVector(1.0, 2),
+              m.AboveThreshold(0.5), Laplace(1.0).poisson_sampled(0.1), Gaussian(1.0).poisson_sampled(0.1),
+              m.ExponentialMechanism(1.0).poisson_sampled(0.1), m.DiscreteGaussian(3.0).poisson_sampled(0.1)]
+REPLACE = [m.RandomizedResponse(1.0), m.RandomizedResponse(1.0, 4), m.UnaryEncoding(1.0, 4), m.ShuffledRandomizedResponse(1.0, 2),
+           Laplace(1.0, neighbors="replace one record").sampled_without_replacement(3, 30),
+           Gaussian(1.0, neighbors="replace one record").sampled_without_replacement(3, 30)]
+
+
+@pytest.mark.parametrize(("mechanisms", "empty"), [
+    (ADD_REMOVE, {"pure, plain sum", "Gaussian DP"}),  # Gaussian noise has no epsilon, the discrete Gaussian no mu
+    (REPLACE, {"pure, plain sum"}),
+], ids=["add/remove", "replace"])
+def test_compare_one_of_each_mechanism(mechanisms, empty):
+    history = [(mechanism, 1) for mechanism in mechanisms]
+    table = compare(history, 1e-5)
+    ledger = NumericalAccountant()
+    for mechanism, times in history:
+        ledger.add(mechanism, times)
+    lower = ledger.epsilon_bounds(1e-5)[0]
+    assert {row["accountant"] for row in table if row["epsilon"] is None} == empty
+    for row in table:
+        if row["accountant"] in empty:
+            assert row["why"].startswith("takes only what is")
+        elif row["kind"] != "estimate" and not row["accountant"].startswith(("zCDP", "Rényi", "Gaussian")):
+            assert lower <= row["epsilon"] < np.inf
+        elif row["kind"] != "estimate":  # these know more than the losses, which only bound the selections and samples
+            assert 0 < row["epsilon"] < np.inf
+
+
+def test_compare_says_why_leaks_and_other_relations_do_not_go():
+    table = compare([(m.ThresholdedCount(1.0, 10.0), 1), (Laplace(1.0).poisson_sampled(0.1), 1)], 1e-5)
+    why = {row["accountant"]: row["why"] for row in table}
+    assert "arbitrarily large loss" in why["pure, plain sum"]
+    assert "show everything" in why["Rényi, optimal"]
+    assert "leak" in why["zCDP, Bun-Steinke"]
+    assert "directions" in why["numerical"]
+    mixed = compare([(Laplace(1.0), 1), (m.RandomizedResponse(1.0), 1)], 1e-5)
+    assert all(row["epsilon"] is None and "neighbors" in row["why"] for row in mixed if row["kind"] != "estimate")
+
+
+def test_exchange_reads_what_a_mechanism_says_of_itself():
+    table = exchange(m.ExponentialMechanism(1.0))
+    assert (table["zCDP, rho", "value"], table["zCDP, rho", "kind"]) == (0.125, "upper bound")
+    assert table["Rényi DP, order 2", "value"] == 0.25
+    laplace = exchange(Laplace(1.0))
+    assert laplace["Gaussian DP, mu", "value"] == pytest.approx(-2 * NormalDist().inv_cdf(np.exp(-0.5) / 2), rel=1e-12)
+    assert laplace["Gaussian DP, mu", "kind"] == "exact"

@@ -10,8 +10,8 @@ from laws import ORACLES, assert_cdf, assert_frequencies, case
 from scipy import stats
 from scipy.integrate import quad
 
+from dpnotes.conversions import rdp_curve_to_zcdp
 from dpnotes.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, GridLaplace, Laplace, RandomizedResponse
-from dpnotes.mechanisms._base import rho_from_renyi
 from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss
 
 ALL = [Laplace(1.0), Laplace(0.2, 2.0), Gaussian(1.0), Gaussian(3.0, 2.0), DiscreteLaplace(1.0), DiscreteLaplace(2.5, 3),
@@ -107,13 +107,13 @@ def test_pure_epsilon_and_rho(mechanism):
     ratio = mechanism.renyi(alpha) / alpha
     assert np.all(ratio <= mechanism.rho * (1 + 1e-9))
     assert ratio.max() >= mechanism.rho * (1 - 1e-5)
-    assert rho_from_renyi(mechanism.renyi, mechanism.pure_epsilon) == pytest.approx(mechanism.rho, rel=2e-8)
+    assert rdp_curve_to_zcdp(mechanism.renyi) == pytest.approx(mechanism.rho, rel=2e-8)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 3.0, 10.0, 40.0])
 def test_laplace_rho_and_mu_are_exact(epsilon):
     mechanism = Laplace(1 / epsilon)
-    assert rho_from_renyi(mechanism.renyi, mechanism.pure_epsilon) == pytest.approx(mechanism.rho, rel=2e-8)
+    assert rdp_curve_to_zcdp(mechanism.renyi) == pytest.approx(mechanism.rho, rel=2e-8)
     e = np.linspace(0, epsilon, 400)
     above, below = GaussianLoss(mechanism.mu), GaussianLoss(mechanism.mu * (1 - 1e-6))
     assert np.all(mechanism.privacy_loss().delta(e) <= above.delta(e) * (1 + 1e-12) + 1e-16)

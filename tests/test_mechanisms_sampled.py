@@ -16,7 +16,7 @@ from dpnotes.mechanisms import (
     RandomizedResponse,
     ThresholdedCount,
 )
-from dpnotes.privacy_loss import DiscreteLoss
+from dpnotes.privacy_loss import DiscreteLoss, poisson_sampled_loss
 
 REPLACE = "replace one record"
 needs_sampled_gaussian = pytest.mark.skipif(not hasattr(dpnotes.privacy_loss, "PoissonGaussianLoss"),
@@ -107,10 +107,8 @@ def test_limits_of_q():
 
 def test_distinguishing_events_survive_sampling():
     """The sampled pair of P with a secret output and Q without it: only a sampled record can show it."""
-    from dpnotes.mechanisms._sampled import _sampled_atoms
-
     p, q = np.array([0.1, 0.5, 0.4, 0.0]), np.array([0.0, 0.3, 0.5, 0.2])
-    sampled = _sampled_atoms(DiscreteLoss.from_probabilities(p, q), 0.25)
+    sampled = poisson_sampled_loss(DiscreteLoss.from_probabilities(p, q), 0.25)
     direct = DiscreteLoss.from_probabilities(0.75 * q + 0.25 * p, q)
     for epsilon in (-1.0, 0.0, 0.2, 1.0):
         assert sampled.delta(epsilon) == pytest.approx(direct.delta(epsilon), rel=1e-12)

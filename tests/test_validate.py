@@ -49,6 +49,17 @@ def test_wrong_values_are_refused_by_name(kind):
             check("sigma", [1.0, value])
 
 
+def test_a_probability_that_is_neither_0_nor_1():
+    assert v.inner_probability("x", [1e-320, 1 - 1e-16]).tolist() == [1e-320, 1 - 1e-16]
+    assert v.open_probability("x", 0.5) == 0.5
+    for bad in (0, 1, -0.0, 2, np.nan, "0.5"):
+        for check in (v.inner_probability, v.open_probability):
+            with pytest.raises(ValueError, match=r"^x = .*between 0 and 1, both excluded"):
+                check("x", bad)
+    with pytest.raises(ValueError, match="not an array"):
+        v.open_probability("x", [0.5])
+
+
 def test_rows_of_different_lengths():
     assert v.as_array("x", [["a"], [1]], "a table").shape == (2, 1)
     with pytest.raises(ValueError, match=r"^x = .*x must be a table"):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dpnotes import conversions
-from dpnotes._validate import at_least, fail, nonnegative, positive, probability, scalar
+from dpnotes._validate import at_least, fail, nonnegative, open_probability, positive, probability, scalar
 from dpnotes.accountants._guarantees import curves_of
 
 Amount = float | int | Fraction | Decimal
@@ -271,9 +271,7 @@ class ZCDPOdometer:
     """
 
     def __init__(self, delta: float, target: float) -> None:
-        self.delta = scalar("delta", probability("delta", delta))
-        if not 0 < self.delta < 1:
-            raise fail("delta", delta, "between 0 and 1, both excluded")
+        self.delta = open_probability("delta", delta)
         self.target = scalar("target", positive("target", target))
         self._slope = float(np.sqrt(-np.log(self.delta) / self.target))
         self._spent, self._leaked = Fraction(0), Fraction(0)

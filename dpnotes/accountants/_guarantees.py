@@ -192,18 +192,34 @@ class Parallel(Guarantee):
         return plain(np.max([np.asarray(curve(alpha)) for m in self.mechanisms for curve in curves_of(m).values()], axis=0))
 
 
-def curves_of(entry: Any) -> dict[str, Callable[[ArrayLike], Any]]:
-    """The Rényi curves of an entry by direction."""
+def own_number(entry: Any, currency: str) -> float:
+    """What a mechanism says of itself for every direction, its `pure_epsilon`, `rho` or `mu`; inf where it says nothing.
+
+    It can be below what its losses imply, and above: take the smaller.
+    """
+    return np.inf if isinstance(entry, PrivacyLoss) else float(getattr(entry, currency, np.inf))
+
+
+def is_bounded_only(entry: Any) -> bool:
+    """Whether a mechanism's losses are upper bounds (its `kinds` says so): its own `renyi` and `rho` can then be sharper."""
+    return getattr(entry, "kinds", {}).get("loss") == "upper"
+
+
+def curves_of(entry: Any, read: Callable[[PrivacyLoss, ArrayLike], Any] = PrivacyLoss.renyi) -> dict[str, Curve]:
+    """The Rényi curves of an entry by direction; of its losses, or its own where that is smaller."""
     if isinstance(entry, Guarantee):
         return {EITHER: entry.renyi}
-    return {direction: loss.renyi for direction, loss in directed_losses(entry).items()}
+    curves = {direction: partial(read, loss) for direction, loss in directed_losses(entry).items()}
+    return {d: partial(_smaller, curve, entry.renyi) for d, curve in curves.items()} if is_bounded_only(entry) else curves
 
 
-def quick_curves_of(entry: Any) -> dict[str, Callable[[ArrayLike], Any]]:
+def _smaller(one: Curve, other: Curve, alpha: ArrayLike) -> Any:
+    return plain(np.minimum(one(alpha), other(alpha)))
+
+
+def quick_curves_of(entry: Any) -> dict[str, Curve]:
     """Upper bounds on the Rényi curves that take many orders at once; inf at orders where that would cost much."""
-    if isinstance(entry, Guarantee):
-        return curves_of(entry)
-    return {direction: partial(_quick_renyi, loss) for direction, loss in directed_losses(entry).items()}
+    return curves_of(entry, _quick_renyi)
 
 
 def _quick_renyi(loss: PrivacyLoss, alpha: ArrayLike) -> FloatArray:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dpnotes import conversions
 from dpnotes._validate import FloatArray, fail, nonnegative, plain, probability
 from dpnotes.accountants._base import Accountant
-from dpnotes.accountants._guarantees import ApproxDP, Guarantee, by_direction, curves_of
+from dpnotes.accountants._guarantees import ApproxDP, Guarantee, by_direction, curves_of, own_number
 from dpnotes.accountants._numerical import directed_losses
 from dpnotes.conversions._composition import drv_sum, kov_sum
 
@@ -23,7 +23,8 @@ def each(function: Callable[[float], float], argument: FloatArray) -> Any:
 
 def largest_loss(entry: Any) -> dict[str, float]:
     """The pure epsilon of an entry by direction, inf where there is none."""
-    return {direction: float(curve(np.inf)) for direction, curve in curves_of(entry).items()}
+    own = own_number(entry, "pure_epsilon")
+    return {direction: min(float(curve(np.inf)), own) for direction, curve in curves_of(entry).items()}
 
 
 class PureAccountant(Accountant):
@@ -142,7 +143,7 @@ class AdvancedAccountant(Accountant):
             return plain_sum
         if self.theorem == "drv":
             return min(plain_sum, float(drv_sum(epsilons, times, slack)))
-        drift = float(np.sum(times * epsilons * np.tanh(epsilons / 2)))
+        drift = float(np.sum(times * conversions.pure_to_zcdp(epsilons)))
         return float(kov_sum(plain_sum, np.sum(times * epsilons**2), drift, slack))
 
     def _delta(self, epsilon: float) -> float:

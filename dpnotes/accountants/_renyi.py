@@ -11,7 +11,17 @@ from numpy.typing import ArrayLike
 from dpnotes import conversions
 from dpnotes._validate import at_least, fail, nonnegative, plain, probability
 from dpnotes.accountants._base import Accountant
-from dpnotes.accountants._guarantees import GDP, ZCDP, Guarantee, PureDP, by_direction, curves_of, quick_curves_of
+from dpnotes.accountants._guarantees import (
+    GDP,
+    ZCDP,
+    Guarantee,
+    PureDP,
+    by_direction,
+    curves_of,
+    is_bounded_only,
+    own_number,
+    quick_curves_of,
+)
 from dpnotes.accountants._numerical import directed_losses
 from dpnotes.accountants._pure import each
 from dpnotes.conversions._curves import search_delta, search_epsilon
@@ -153,19 +163,20 @@ def _lines(entry: Any) -> dict[str, Any]:
         losses = directed_losses(entry)
     except ValueError:
         return curves_of(entry)
-    return {direction: _line(loss, entry) for direction, loss in losses.items()}
+    unbounded = not all(np.isfinite(loss.maximum) for loss in losses.values())
+    own = own_number(entry, "rho") if unbounded or is_bounded_only(entry) else np.inf
+    return {direction: _line(loss, own) for direction, loss in losses.items()}
 
 
-def _line(loss: PrivacyLoss, entry: Any) -> Any:
+def _line(loss: PrivacyLoss, own: float) -> Any:
     if isinstance(loss, GaussianLoss):
         return loss.mu**2 / 2
-    if np.isfinite(loss.maximum):
-        return loss.renyi
     if isinstance(loss, PoissonGaussianLoss):  # convexity bounds it by the Gaussian not sampled, and large orders reach that
         return loss.mu**2 / 2
-    # No order is large enough to see the slope of an unbounded loss: here the mechanism's own word is needed.
-    own = getattr(entry, "rho", np.inf)
-    return float(own) if np.isfinite(own) else loss.renyi
+    # No order is large enough to see the slope of an unbounded loss: there the mechanism's own word is needed. For a bounded
+    # one it is taken where it is sharper; else the curve, because the supremum of a sum can be below the sum of suprema.
+    implied = np.inf if np.isinf(loss.maximum) or np.isinf(own) else conversions.rdp_curve_to_zcdp(loss.renyi)
+    return own if own < implied * (1 - 1e-7) else loss.renyi
 
 
 def _rho(direction: list[tuple[Any, int]]) -> float:
@@ -179,8 +190,8 @@ def _rho(direction: list[tuple[Any, int]]) -> float:
 class GDPAccountant(Accountant):
     """Gaussian DP: squares of mu add up. Exact for Gaussian noise, an upper bound for bounded losses; refuses the others.
 
-    A mechanism with a largest loss enters as the Gaussian that covers it (`conversions.pure_to_gdp`), which is dear. What
-    the central limit theorem says of any history is `estimate`: a number, not a guarantee.
+    A mechanism enters with its own `mu`, or with the Gaussian that covers its largest loss (`conversions.pure_to_gdp`, which
+    is dear) where that is less. What the central limit theorem says of any history is `estimate`: a number, not a guarantee.
 
     References
     ----------
@@ -256,5 +267,5 @@ def _mu(entry: Any) -> dict[str, float]:
             return {"either": float(conversions.pure_to_gdp(max(0.0, entry.renyi(np.inf))))}
     losses = directed_losses(entry)
     covering = max(max(loss.maximum, -loss.minimum) for loss in losses.values())  # a Gaussian covers both orders at once
-    return {d: loss.mu if isinstance(loss, GaussianLoss) else float(conversions.pure_to_gdp(max(covering, 0.0)))
-            for d, loss in losses.items()}
+    implied, own = float(conversions.pure_to_gdp(max(covering, 0.0))), own_number(entry, "mu")
+    return {d: min(loss.mu if isinstance(loss, GaussianLoss) else implied, own) for d, loss in losses.items()}

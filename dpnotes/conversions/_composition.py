@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, log_expit
 
 from dpnotes._validate import FloatArray, count, fail, nonnegative, plain, probability, scalar
+from dpnotes.conversions._pure import pure_to_zcdp
 from dpnotes.privacy_loss import DiscreteLoss
 
 ATOMS = 2**21  # the most outcomes that optimal composition lists: about 20 different mechanisms
@@ -65,7 +66,7 @@ def kov_closed_form(epsilon: ArrayLike, k: int, delta_prime: ArrayLike, delta: A
     """
     epsilon, k, delta_prime, delta = _checked_runs(epsilon, k, delta_prime, delta)
     total = -np.expm1(k * np.log1p(-np.minimum(delta, 1 - 1e-16)) + np.log1p(-np.minimum(delta_prime, 1 - 1e-16)))
-    return plain(kov_sum(k * epsilon, k * epsilon**2, k * epsilon * np.tanh(epsilon / 2), delta_prime)), plain(total)
+    return plain(kov_sum(k * epsilon, k * epsilon**2, k * pure_to_zcdp(epsilon), delta_prime)), plain(total)
 
 
 def drv_sum(epsilons: FloatArray, times: FloatArray, delta_prime: ArrayLike) -> Any:

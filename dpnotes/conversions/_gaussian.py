@@ -65,8 +65,8 @@ def approx_to_gdp_mu(epsilon: ArrayLike, delta: ArrayLike) -> Any:
     if np.any((delta == 0) | (delta == 1) | np.isinf(epsilon)):
         raise fail("delta", plain(delta), "between 0 and 1, both excluded, with a finite epsilon")
     target = np.log(delta)
-    low, high = np.full(epsilon.shape, -60.0), np.full(epsilon.shape, 20.0)  # in log mu
-    for _ in range(70):  # log_delta grows with mu; 80 / 2**70 is below the last digit
+    low, high = np.full(epsilon.shape, -745.0), np.full(epsilon.shape, 360.0)  # in log mu: all floats
+    for _ in range(75):  # log_delta grows with mu; 1105 / 2**75 is below the last digit
         middle = (low + high) / 2
         enough = log_gaussian_hockey_stick(epsilon, np.exp(middle)) <= target * (1 + 4e-15)
         low, high = np.where(enough, middle, low), np.where(enough, high, middle)

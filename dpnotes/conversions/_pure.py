@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erfinv, expit, log_expit, ndtri_exp
 
-from dpnotes._validate import at_least, count, fail, nonnegative, plain, probability, scalar
+from dpnotes._validate import at_least, count, fail, nonnegative, open_probability, plain, probability, scalar
 from dpnotes.privacy_loss import DiscreteLoss
 
 
@@ -178,9 +178,9 @@ def amplify_by_sampling(epsilon: ArrayLike, delta: ArrayLike, q: ArrayLike) -> t
     0.017036863236
     """
     epsilon, delta, q = np.broadcast_arrays(nonnegative("epsilon", epsilon), probability("delta", delta), probability("q", q))
-    smaller = np.where(q == 1, epsilon, np.log1p(q * np.expm1(np.minimum(epsilon, 700.0))))
-    with np.errstate(divide="ignore"):
-        smaller = np.where((epsilon > 700) & (q > 0) & (q < 1), epsilon + np.log(q), smaller)  # 1 - q is lost beside e**700
+    with np.errstate(divide="ignore", invalid="ignore"):
+        large = np.where(q == 0, 0.0, np.logaddexp(np.log1p(-q), np.log(q) + epsilon))
+    smaller = np.where(q == 1, epsilon, np.where(epsilon > 700, large, np.log1p(q * np.expm1(np.minimum(epsilon, 700.0)))))
     return plain(smaller), plain(q * delta)
 
 
@@ -199,9 +199,7 @@ def shuffle_epsilon(epsilon0: ArrayLike, n: int, delta: float) -> Any:
     0.214025651931
     """
     epsilon0, n = nonnegative("epsilon0", epsilon0), count("n", n, 1)
-    delta = scalar("delta", probability("delta", delta))
-    if not 0 < delta < 1:
-        raise fail("delta", delta, "between 0 and 1, both excluded")
+    delta = open_probability("delta", delta)
     limit = np.log(n / (16 * np.log(2 / delta)))
     if np.any(epsilon0 > limit):
         raise fail("epsilon0", plain(epsilon0), f"at most log(n / (16 log(2/delta))) = {limit:.6g}, where the bound is proved")

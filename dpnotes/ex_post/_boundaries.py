@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, zeta
 
-from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, positive, scalar
-from dpnotes.ex_post._conversions import best_alpha, inner_probability
+from dpnotes._validate import FloatArray, at_least, fail, nonnegative, open_probability, plain, positive, scalar
+from dpnotes.ex_post._conversions import best_alpha
 
 
 class Boundary(ABC):
@@ -63,7 +63,7 @@ class LinearBoundary(Boundary):
         self.alpha = scalar("alpha", at_least("alpha", alpha, 1.0))
         if not 1 < self.alpha < np.inf:
             raise fail("alpha", alpha, "above 1 and finite")
-        self.delta = scalar("delta", inner_probability("delta", delta))
+        self.delta = open_probability("delta", delta)
         self.slope, self.start = (self.alpha - 1) / 2, -np.log(self.delta) / (self.alpha - 1)
 
     @classmethod
@@ -93,13 +93,13 @@ class TwoSidedMixture(Boundary):
 
     def __init__(self, r: float, delta: float) -> None:
         self.r = scalar("r", positive("r", r))
-        self.delta = scalar("delta", inner_probability("delta", delta))
+        self.delta = open_probability("delta", delta)
 
     @classmethod
     def for_target(cls, rho: float, delta: float) -> TwoSidedMixture:
         """The r whose boundary is lowest at the target rho: t/r = x with x = log(1 + x) + 2 log(1/delta)."""
         time = 2 * scalar("rho", positive("rho", rho))
-        start = x = -2 * np.log(scalar("delta", inner_probability("delta", delta)))
+        start = x = -2 * np.log(open_probability("delta", delta))
         for _ in range(200):  # the map shrinks distances by 1/(1 + x)
             x = start + np.log1p(x)
         return cls(time / x, delta)
@@ -129,7 +129,7 @@ class OneSidedMixture(Boundary):
 
     def __init__(self, r: float, delta: float) -> None:
         self.r = scalar("r", positive("r", r))
-        self.delta = scalar("delta", inner_probability("delta", delta))
+        self.delta = open_probability("delta", delta)
 
     @classmethod
     def for_target(cls, rho: float, delta: float) -> OneSidedMixture:
@@ -170,7 +170,7 @@ class StitchedBoundary(Boundary):
 
     def __init__(self, m: float, delta: float, *, eta: float = 2.0, s: float = 1.4) -> None:
         self.m = scalar("m", positive("m", m))
-        self.delta = scalar("delta", inner_probability("delta", delta))
+        self.delta = open_probability("delta", delta)
         self.eta, self.s = scalar("eta", positive("eta", eta)), scalar("s", positive("s", s))
         for name, value in (("eta", self.eta), ("s", self.s)):
             if value <= 1:

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import count, fail, finite, generator, nonnegative, positive, scalar
-from dpnotes.ex_post._conversions import inner_probability
+from dpnotes import noise
+from dpnotes._validate import count, fail, finite, generator, nonnegative, open_probability, positive, scalar
 from dpnotes.ex_post._definitions import Bounded, ExPostDefinition, PureExPost, RenyiExPost
 from dpnotes.ex_post._reduction import laplace_walk
 from dpnotes.mechanisms._base import NEIGHBORS, neighbor_relation
+from dpnotes.mechanisms._sparse_vector import AboveThreshold, is_above
 
 
 class Answer(NamedTuple):
@@ -137,12 +138,7 @@ class GaussianCheck(PrivateCheck):
 class AboveThresholdCheck(PrivateCheck):
     """One run of the sparse vector technique: yes or no about each candidate, one constant epsilon for all up to the first yes.
 
-    Noise of scale 2 sensitivity / epsilon on the threshold, once, and 4 sensitivity / epsilon on each score, fresh (2 where
-    `monotone`: every change of neighbor moves all scores the same way). Pure epsilon-DP.
-
-    References
-    ----------
-    Dwork and Roth (2014), section 3.6; Lyu, Su and Li (2017), Understanding the Sparse Vector Technique.
+    `mechanism` is the `dpnotes.mechanisms.AboveThreshold` that adds the noise and decides. Pure epsilon-DP.
 
     >>> check = AboveThresholdCheck(lambda model: 0.83, 0.8, epsilon=1.0, sensitivity=1 / 5000, rng=np.random.default_rng(1))
     >>> check.ask("model"), check.epsilon(PureExPost()), round(check.epsilon(RenyiExPost(4)), 6)
@@ -154,20 +150,20 @@ class AboveThresholdCheck(PrivateCheck):
     def __init__(self, score: Callable[[Any], float], threshold: float, *, epsilon: float, sensitivity: float,
                  monotone: bool = False, neighbors: str = NEIGHBORS[0], rng: np.random.Generator | None = None) -> None:
         super().__init__(score, threshold, sensitivity=sensitivity, neighbors=neighbors, rng=rng)
-        self._level, self._factor = scalar("epsilon", positive("epsilon", epsilon)), 2.0 if monotone else 4.0
-        self._threshold_noise: float | None = None
+        self.mechanism = AboveThreshold(epsilon, self.sensitivity, monotone=monotone, neighbors=neighbors)
+        self._score_asked = 0.0
+        self._answers = self.mechanism.stream(iter(lambda: self._score_asked, None), self.threshold, rng=self._rng)
 
     def _answer(self, score: float) -> Answer:
-        unit = self.sensitivity / self._level
-        if self._threshold_noise is None:
-            self._threshold_noise = float(self._rng.laplace(0.0, 2 * unit))
-        self.finished = score + self._rng.laplace(0.0, self._factor * unit) >= self.threshold + self._threshold_noise
-        return Answer(bool(self.finished), None)
+        self._score_asked = score
+        self.finished = next(self._answers)
+        return Answer(self.finished, None)
 
     def epsilon(self, definition: ExPostDefinition) -> float:
         if not self.asked:
             return 0.0
-        return definition.pure_epsilon(self._level) if isinstance(definition, RenyiExPost) else self._level
+        level = self.mechanism.epsilon
+        return definition.pure_epsilon(level) if isinstance(definition, RenyiExPost) else level
 
 
 class ReducedAboveThresholdCheck(PrivateCheck):
@@ -194,6 +190,7 @@ class ReducedAboveThresholdCheck(PrivateCheck):
                  neighbors: str = NEIGHBORS[0], rng: np.random.Generator | None = None) -> None:
         super().__init__(score, threshold, sensitivity=sensitivity, neighbors=neighbors, rng=rng)
         self._levels, self._level, self._threshold_noise = iter(epsilons), 0.0, np.zeros(())
+        self._mechanism: AboveThreshold | None = None  # the one at the level of the last question
 
     def ask(self, candidate: Any) -> Answer:
         if not self.finished:
@@ -203,15 +200,16 @@ class ReducedAboveThresholdCheck(PrivateCheck):
             level = scalar("epsilons", positive("epsilons", level))
             if level <= self._level:
                 raise fail("epsilons", level, f"rising, above {self._level!r}")
-            scale, old = 2 * self.sensitivity / level, 2 * self.sensitivity / self._level if self._level else None
-            self._threshold_noise = (np.asarray(self._rng.laplace(0.0, scale)) if old is None
-                                     else laplace_walk(self._threshold_noise, old, scale, rng=self._rng))
-            self._level = level
+            finer = AboveThreshold(level, self.sensitivity, neighbors=self.neighbors)
+            self._threshold_noise = (np.asarray(noise.laplace(finer.threshold_scale, rng=self._rng)) if self._mechanism is None
+                                     else laplace_walk(self._threshold_noise, self._mechanism.threshold_scale,
+                                                       finer.threshold_scale, rng=self._rng))
+            self._mechanism, self._level = finer, level
         return super().ask(candidate)
 
     def _answer(self, score: float) -> Answer:
-        noisy = score + self._rng.laplace(0.0, 4 * self.sensitivity / self._level)
-        self.finished = bool(noisy >= self.threshold + self._threshold_noise)
+        bar = self.threshold + float(self._threshold_noise)
+        self.finished = is_above(score, bar, self._mechanism.query_scale, self._rng)
         return Answer(self.finished, None)
 
     def epsilon(self, definition: ExPostDefinition) -> float:
@@ -250,5 +248,5 @@ def check_margin(sigma: float, checks: int, beta: float) -> float:
     >>> round(check_margin(0.01, 10, 0.05), 6)
     0.032552
     """
-    sigma, beta = scalar("sigma", positive("sigma", sigma)), scalar("beta", inner_probability("beta", beta))
+    sigma, beta = scalar("sigma", positive("sigma", sigma)), open_probability("beta", beta)
     return sigma * math.sqrt(2 * math.log(count("checks", checks, 1) / beta))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dpnotes._validate import fail, nonnegative, positive, scalar
-from dpnotes.ex_post._conversions import inner_probability, renyi_to_approximate, renyi_to_probabilistic
+from dpnotes._validate import fail, nonnegative, open_probability, positive, scalar
+from dpnotes.ex_post._conversions import renyi_to_approximate, renyi_to_probabilistic
 from dpnotes.ex_post._definitions import Bounded, ExPostDefinition, RenyiExPost
 from dpnotes.mechanisms._base import NEIGHBORS, neighbor_relation
 
@@ -131,7 +131,7 @@ def describe(definition: ExPostDefinition, epsilon: float, neighbors: str, delta
         return text
     if not isinstance(definition, RenyiExPost):
         raise fail("delta", delta, f"left out: {definition} is not read at another delta")
-    delta = scalar("delta", inner_probability("delta", delta))
+    delta = open_probability("delta", delta)
     wide, immune = (convert(epsilon, definition.alpha, delta) for convert in (renyi_to_probabilistic, renyi_to_approximate))
     return (f"{text} With delta = {delta:g} fixed in advance: P[loss > {wide:.6g}] <= delta, and delta-approximate ex-post"
             f" epsilon = {immune:.6g}.")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, positive, probability
+from dpnotes._validate import FloatArray, at_least, fail, inner_probability, nonnegative, plain, positive, probability
+from dpnotes.conversions._renyi import TO_EPSILON
 
 
 def renyi_to_probabilistic(epsilon: ArrayLike, alpha: ArrayLike, delta: ArrayLike) -> Any:
@@ -24,8 +25,7 @@ def renyi_to_probabilistic(epsilon: ArrayLike, alpha: ArrayLike, delta: ArrayLik
     >>> round(renyi_to_probabilistic(4.0, 4, 1e-6), 12)
     8.605170185988
     """
-    epsilon, alpha, log_delta = _arguments(epsilon, alpha, delta)
-    return plain(epsilon - log_delta / (alpha - 1))
+    return plain(TO_EPSILON["mironov"](*_arguments(epsilon, alpha, delta)))
 
 
 def renyi_to_approximate(epsilon: ArrayLike, alpha: ArrayLike, delta: ArrayLike) -> Any:
@@ -43,8 +43,7 @@ def renyi_to_approximate(epsilon: ArrayLike, alpha: ArrayLike, delta: ArrayLike)
     >>> round(renyi_to_approximate(4.0, 4, 1e-6), 12)
     7.855389993163
     """
-    epsilon, alpha, log_delta = _arguments(epsilon, alpha, delta)
-    return plain(np.maximum(0.0, epsilon - (log_delta + np.log(alpha)) / (alpha - 1) + np.log1p(-1 / alpha)))
+    return plain(np.maximum(0.0, TO_EPSILON["cks"](*_arguments(epsilon, alpha, delta))))
 
 
 def best_alpha(rho: ArrayLike, delta: ArrayLike) -> Any:
@@ -63,16 +62,12 @@ def best_alpha(rho: ArrayLike, delta: ArrayLike) -> Any:
     return plain(1 + np.sqrt(-np.log(inner_probability("delta", delta)) / positive("rho", rho)))
 
 
-def inner_probability(name: str, value: ArrayLike) -> FloatArray:
-    array = probability(name, value)
-    if np.any((array == 0) | (array == 1)):
-        raise fail(name, value, "between 0 and 1, both excluded")
-    return array
-
-
 def _arguments(epsilon: ArrayLike, alpha: ArrayLike, delta: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(alpha - 1, epsilon, log delta). The ends are not those of ex-ante RDP: epsilon 0 for one output promises nothing of the
+    others, so that only the formulas are shared.
+    """
     order = at_least("alpha", alpha, 1.0)
     if np.any((order == 1) | np.isinf(order)):
         raise fail("alpha", alpha, "above 1 and finite")
     with np.errstate(divide="ignore"):
-        return nonnegative("epsilon", epsilon), order, np.log(probability("delta", delta))
+        return order - 1, nonnegative("epsilon", epsilon), np.log(probability("delta", delta))

@@ -103,16 +103,8 @@ class PureExPost(ExPostDefinition):
 
 
 @dataclass(frozen=True)
-class ProbabilisticExPost(ExPostDefinition):
-    """P[L > epsilon] <= delta. NOT immune to post-processing: merging outputs can move the loss of many to one side.
-
-    References
-    ----------
-    Whitehouse, Ramdas, Wu and Rogers (2022), Brownian Noise Reduction.
-    """
-
+class _WithDelta(ExPostDefinition):
     delta: float
-    survives_post_processing = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", scalar("delta", probability("delta", self.delta)))
@@ -120,6 +112,18 @@ class ProbabilisticExPost(ExPostDefinition):
     @property
     def limit(self) -> float:
         return self.delta
+
+
+@dataclass(frozen=True)
+class ProbabilisticExPost(_WithDelta):
+    """P[L > epsilon] <= delta. NOT immune to post-processing: merging outputs can move the loss of many to one side.
+
+    References
+    ----------
+    Whitehouse, Ramdas, Wu and Rogers (2022), Brownian Noise Reduction.
+    """
+
+    survives_post_processing = False
 
     def _log_statistic(self, excess: FloatArray) -> FloatArray:
         return np.where(excess > ROUNDING, 0.0, -np.inf)
@@ -129,20 +133,11 @@ class ProbabilisticExPost(ExPostDefinition):
 
 
 @dataclass(frozen=True)
-class ApproximateExPost(ExPostDefinition):
+class ApproximateExPost(_WithDelta):
     """E_P[max(0, 1 - e**(epsilon - L))] <= delta: P(S) <= integral over S of e**epsilon dQ + delta. Survives post-processing.
 
     The natural relaxation of the pure definition (this book's; the sources do not name it).
     """
-
-    delta: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", scalar("delta", probability("delta", self.delta)))
-
-    @property
-    def limit(self) -> float:
-        return self.delta
 
     def _log_statistic(self, excess: FloatArray) -> FloatArray:
         return log1mexp(np.minimum(-excess, 0.0))

@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from dpnotes._validate import FloatArray, nonnegative, plain, scalar
-from dpnotes.ex_post._conversions import inner_probability
+from dpnotes._validate import FloatArray, nonnegative, open_probability, plain
 
 
 class NotAnytimeValid(ABC):
     """A curve that is right at each single time fixed in advance and crossed far too often by a path that is watched."""
 
     def __init__(self, delta: float) -> None:
-        self.delta = scalar("delta", inner_probability("delta", delta))
+        self.delta = open_probability("delta", delta)
 
     @abstractmethod
     def _height(self, time: FloatArray) -> FloatArray: ...

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes import noise
-from dpnotes._validate import count, fail, finite, generator, nonnegative, plain, positive, probability, scalar
+from dpnotes import conversions, noise
+from dpnotes._validate import count, fail, finite, generator, nonnegative, open_probability, plain, positive, probability, scalar
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, largest, neighbor_relation
 from dpnotes.privacy_loss import GaussianLoss, LaplaceLoss, PrivacyLoss
-from dpnotes.privacy_loss._special import log_gaussian_hockey_stick
 
 
 class Additive(Mechanism):
@@ -208,7 +207,7 @@ class Gaussian(Additive):
         delta = open_probability("delta", delta)
         sensitivity = scalar("sensitivity", positive("sensitivity", sensitivity))
         log_delta, step = np.log(delta), 1e-15
-        found = cls(max(sensitivity / _mu_for(epsilon, log_delta), 5e-324), sensitivity, neighbors=neighbors)
+        found = cls(max(sensitivity / conversions.approx_to_gdp_mu(epsilon, delta), 5e-324), sensitivity, neighbors=neighbors)
         while found.privacy_loss().log_delta_bounds(epsilon)[1] > log_delta:
             found.sigma, step = found.sigma * (1 + step), 2 * step
         return found
@@ -279,26 +278,3 @@ class Gaussian(Additive):
 
     def __repr__(self) -> str:
         return f"Gaussian(sigma={self.sigma:.6g}, sensitivity={self.sensitivity:g})"
-
-
-def open_probability(name: str, value: float) -> float:
-    """A probability that is neither 0 nor 1."""
-    value = scalar(name, probability(name, value))
-    if not 0 < value < 1:
-        raise fail(name, value, "between 0 and 1, both excluded")
-    return value
-
-
-def _mu_for(epsilon: float, log_delta: float) -> float:
-    """The mu with log_delta(epsilon; mu) = log_delta: it grows with mu, in (0, inf)."""
-    from scipy.optimize import brentq
-
-    def excess(log_mu: float) -> float:
-        return max(float(log_gaussian_hockey_stick(epsilon, np.exp(log_mu))), -1e300) - log_delta
-
-    low = high = 0.0
-    while excess(low) > 0:
-        low -= 2.0
-    while excess(high) < 0:
-        high += 2.0
-    return float(np.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15) if low < high else low))

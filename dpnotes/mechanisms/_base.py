@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, at_least, fail, plain
-from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
+from dpnotes import conversions
+from dpnotes._validate import at_least, fail, plain, positive, scalar
+from dpnotes.privacy_loss import PrivacyLoss
 
 if TYPE_CHECKING:
     from dpnotes.mechanisms._sampled import PoissonSampled, SampledWithoutReplacement
@@ -61,13 +62,13 @@ class Mechanism(ABC):
 
     @property
     def rho(self) -> float:
-        """The smallest zCDP parameter, the largest renyi(alpha) / alpha; by interval bounds, at most 1e-8 too large."""
-        return rho_from_renyi(self.renyi, self.pure_epsilon)
+        """The smallest zCDP parameter, the largest renyi(alpha) / alpha; by interval bounds, about 1e-8 too large."""
+        return conversions.rdp_curve_to_zcdp(self.renyi) if np.isfinite(self.pure_epsilon) else np.inf
 
     @property
     def mu(self) -> float:
         """A Gaussian-DP parameter: the one that pure DP implies (an upper bound unless `kinds` says exact)."""
-        return mu_from_pure(self.pure_epsilon)
+        return float(conversions.pure_to_gdp(self.pure_epsilon))
 
     def guarantees(self) -> dict[str, tuple[float, str]]:
         """pure_epsilon, rho and mu, each as (value, "exact" or "upper")."""
@@ -86,51 +87,36 @@ class Mechanism(ABC):
         return SampledWithoutReplacement(self, m, n)
 
 
-def randomized_response_loss(epsilon: float) -> DiscreteLoss:
-    """The loss +epsilon or -epsilon of binary randomized response: it dominates the loss of every epsilon-DP mechanism.
+class PureMechanism(Mechanism):
+    """A mechanism of which nothing is used but that it is epsilon-DP: its other guarantees are those of randomized response.
 
-    Kairouz, Oh and Viswanath (2015), The Composition Theorem for Differential Privacy.
+    Parameters
+    ----------
+    epsilon : the pure-DP parameter, positive.
+    sensitivity : the most that one change of a neighbor moves any one query or utility.
+    monotone : True if a change of a neighbor moves all of them the same way (counts under add/remove).
+    neighbors : the relation under which `sensitivity` was found.
     """
-    log_truth = -np.logaddexp(0.0, -epsilon)
-    return DiscreteLoss.from_log_masses([epsilon, -epsilon], [log_truth, log_truth - epsilon])
 
+    def __init__(self, epsilon: float, sensitivity: float = 1.0, *, monotone: bool = False,
+                 neighbors: str = NEIGHBORS[0]) -> None:
+        self.epsilon = scalar("epsilon", positive("epsilon", epsilon))
+        self.sensitivity = scalar("sensitivity", positive("sensitivity", sensitivity))
+        self.monotone, self.neighbors = bool(monotone), neighbor_relation(neighbors)
 
-def mu_from_pure(epsilon: float) -> float:
-    """The smallest mu for which every epsilon-DP mechanism is mu-GDP: its two trade-off curves meet at 1 / (1 + e**epsilon)."""
-    from scipy.special import ndtri_exp
+    @property
+    def pure_epsilon(self) -> float:
+        """epsilon."""
+        return self.epsilon
 
-    return float(-2 * ndtri_exp(-np.logaddexp(0.0, epsilon))) + 0.0 if np.isfinite(epsilon) else np.inf
+    @property
+    def rho(self) -> float:
+        """epsilon * tanh(epsilon / 2), what every epsilon-DP mechanism has (at most epsilon**2 / 2). An upper bound."""
+        return float(conversions.pure_to_zcdp(self.epsilon))
 
-
-def rho_from_renyi(renyi: Callable[[FloatArray], FloatArray], pure_epsilon: float) -> float:
-    """sup over alpha > 1 of renyi(alpha) / alpha for a bounded loss, rounded up by at most 1e-8 of itself.
-
-    With t = alpha - 1, K(t) = t renyi(1 + t) is convex and K(0) = 0: on an interval it lies below its chord a + b t, a <= 0,
-    and (a + b t) / (t (t + 1)) is largest at an end or at t = (sqrt(a**2 - a b) - a) / b. Halve the intervals where that is
-    above the best ratio seen. Beyond alpha = pure_epsilon / renyi(1) the ratio is below its value at 1.
-    """
-    best = float(renyi(np.ones(1))[0])
-    if not np.isfinite(pure_epsilon) or best == 0:
-        return np.inf if best else 0.0
-    top = max(pure_epsilon / best - 1, 1e-3)
-    edges = np.concatenate([[0.0], np.geomspace(1e-9, 1.001, 60) * top])
-    k = edges * renyi(1 + edges)
-    left, right, k_left, k_right = edges[:-1], edges[1:], k[:-1], k[1:]
-    while True:
-        b = (k_right - k_left) / (right - left)
-        a = np.minimum(k_left - b * left, 0.0)
-        t = np.clip((np.sqrt(a * a - a * b) - a) / b, left, right)
-        with np.errstate(invalid="ignore"):
-            bound = np.where(left == 0, b, (a + b * t) / (t * (t + 1)))
-        best = max(best, float(np.max(k_right / (right * (right + 1)))))
-        if bound.max() <= best * (1 + 1e-8):
-            return float(max(bound.max(), best))
-        open_ = bound > best * (1 + 1e-9)
-        left, right, k_left, k_right = left[open_], right[open_], k_left[open_], k_right[open_]
-        middle = (left + right) / 2
-        k_middle = middle * renyi(1 + middle)
-        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
-        k_left, k_right = np.concatenate([k_left, k_middle]), np.concatenate([k_middle, k_right])
+    def privacy_losses(self) -> dict[str, PrivacyLoss]:
+        """One entry, an upper bound for every pair and direction: that of randomized response."""
+        return {"either": conversions.pure_to_loss(self.epsilon)}
 
 
 def largest(reading: Callable[[float], float], limit: float, start: float = 1.0) -> float:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import noise
-from dpnotes._validate import count, fail, finite, nonnegative, positive, scalar
-from dpnotes.mechanisms._additive import Additive, open_probability
-from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, largest, mu_from_pure, neighbor_relation
+from dpnotes._validate import count, fail, finite, nonnegative, open_probability, positive, scalar
+from dpnotes.mechanisms._additive import Additive
+from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, largest, neighbor_relation
 from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
 from dpnotes.privacy_loss._lattice import DiscreteGaussianLoss
 
@@ -114,7 +114,7 @@ class DiscreteLaplace(Discrete):
 
     @property
     def rho(self) -> float:
-        """The mean loss where sensitivity = 1 (binary randomized response); else by interval bounds, at most 1e-8 too large."""
+        """The mean loss where sensitivity = 1 (binary randomized response); else by interval bounds, about 1e-8 too large."""
         return self.privacy_loss().mean() if self.sensitivity == 1 else super().rho
 
     @property
@@ -270,11 +270,6 @@ class GridLaplace(Additive):
     def epsilon(self) -> float:
         """The pure-DP parameter: the sensitivity, rounded up to the grid, over the scale. Exact for the worst answers."""
         return self._discrete.epsilon
-
-    @property
-    def mu(self) -> float:
-        """What pure DP implies."""
-        return mu_from_pure(self.epsilon)
 
     @property
     def standard_deviation(self) -> float:

@@ -7,8 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, as_array, count, fail, finite, generator, plain, positive, probability, scalar
-from dpnotes.mechanisms._additive import open_probability
+from dpnotes import conversions
+from dpnotes._validate import (
+    FloatArray,
+    as_array,
+    count,
+    fail,
+    finite,
+    generator,
+    open_probability,
+    plain,
+    positive,
+    probability,
+    scalar,
+)
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism
 from dpnotes.privacy_loss import DiscreteLoss, PrivacyLoss
 
@@ -56,8 +68,8 @@ class RandomizedResponse(Mechanism):
 
     @property
     def rho(self) -> float:
-        """epsilon * tanh(epsilon / 2) for two answers, exact; by interval bounds for more, at most 1e-8 too large."""
-        return float(self.epsilon * np.tanh(self.epsilon / 2)) if self.k == 2 else super().rho
+        """epsilon * tanh(epsilon / 2) for two answers, exact; by interval bounds for more, about 1e-8 too large."""
+        return float(conversions.pure_to_zcdp(self.epsilon)) if self.k == 2 else super().rho
 
     @property
     def truth(self) -> float:

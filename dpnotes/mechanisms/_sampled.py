@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpnotes import conversions
 from dpnotes._validate import at_least, count, fail, finite, generator, plain, probability, scalar
 from dpnotes.mechanisms._additive import Additive, Gaussian
-from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, mu_from_pure
+from dpnotes.mechanisms._base import NEIGHBORS, Mechanism
 from dpnotes.mechanisms._discrete import Discrete, DiscreteGaussian, DiscreteLaplace
 from dpnotes.mechanisms._local import RandomizedResponse
-from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PrivacyLoss
+from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PrivacyLoss, poisson_sampled_loss
 from dpnotes.privacy_loss._lattice import DiscreteGaussianLoss
 from dpnotes.privacy_loss._special import logsumexp
 
@@ -29,21 +30,22 @@ class Sampled(Mechanism):
     @property
     def pure_epsilon(self) -> float:
         """log(1 + q (e**epsilon - 1)) for a mechanism that is epsilon-DP."""
-        epsilon = self.mechanism.pure_epsilon
-        if epsilon < 700:
-            return float(np.log1p(self.q * np.expm1(epsilon)))
-        return max(float(np.log(self.q)) + epsilon, 0.0) if self.q else 0.0
+        return float(conversions.amplify_by_sampling(self.mechanism.pure_epsilon, 0.0, self.q)[0])
 
     @property
     def rho(self) -> float:
         """The smaller of the mechanism's own and what `pure_epsilon` implies. An upper bound."""
-        own = self.pure_epsilon
-        return min(self.mechanism.rho, float(own * np.tanh(own / 2)) if np.isfinite(own) else np.inf)
+        return min(self.mechanism.rho, float(conversions.pure_to_zcdp(self.pure_epsilon)))
 
     @property
     def mu(self) -> float:
         """The smaller of the mechanism's own and what `pure_epsilon` implies. An upper bound."""
-        return min(self.mechanism.mu, mu_from_pure(self.pure_epsilon))
+        return min(self.mechanism.mu, super().mu)
+
+    def renyi(self, alpha: ArrayLike) -> Any:
+        """The smaller of that of `privacy_losses` and the mechanism's own. An upper bound."""
+        alpha = at_least("alpha", alpha, 1.0)
+        return plain(np.minimum(super().renyi(alpha), self.mechanism.renyi(alpha)))
 
     @property
     def _contributions(self) -> tuple[Additive, int]:
@@ -109,12 +111,8 @@ class PoissonSampled(Sampled):
         with finitely many values that dominates theirs takes its place, an upper bound.
         """
         loss = self.mechanism.privacy_loss()
-        if isinstance(loss, GaussianLoss):
-            from dpnotes.privacy_loss import PoissonGaussianLoss
-
-            return {direction: PoissonGaussianLoss(self.q, loss.mu, direction) for direction in ("remove", "add")}
-        remove = _sampled_atoms(_with_atoms(loss), self.q)
-        return {"remove": remove, "add": remove.swapped}
+        loss = loss if isinstance(loss, GaussianLoss) else _with_atoms(loss)
+        return {direction: poisson_sampled_loss(loss, self.q, direction) for direction in ("remove", "add")}
 
     def sample(self, n: int, *, rng: np.random.Generator | None = None) -> np.ndarray:
         """Which of n records are in the sample: booleans, shape (n,)."""
@@ -185,11 +183,6 @@ class SampledWithoutReplacement(Sampled):
             return {"either": loss}
         return {"either": _sampled_curve(loss if isinstance(loss, GaussianLoss) else _with_atoms(loss), self.q)}
 
-    def renyi(self, alpha: ArrayLike) -> Any:
-        """The smaller of that of `privacy_losses` and the mechanism's own. An upper bound."""
-        alpha = at_least("alpha", alpha, 1.0)
-        return plain(np.minimum(super().renyi(alpha), self.mechanism.renyi(alpha)))
-
     def sample(self, *, rng: np.random.Generator | None = None) -> np.ndarray:
         """The positions of the sampled records, shape (m,)."""
         return generator(rng).choice(self.n, self.m, replace=False, shuffle=False)
@@ -203,17 +196,6 @@ class SampledWithoutReplacement(Sampled):
 
     def __repr__(self) -> str:
         return f"{self.mechanism!r}.sampled_without_replacement(m={self.m}, n={self.n})"
-
-
-def _sampled_atoms(loss: DiscreteLoss, q: float) -> DiscreteLoss:
-    """The loss of (1 - q) Q + q P against Q: log(1 - q + q e**l) for every loss l. Exact."""
-    if q in (0.0, 1.0):
-        return loss if q else DiscreteLoss.from_log_masses([0.0], [0.0])
-    sampled = np.logaddexp(np.log1p(-q), np.log(q) + loss.losses)
-    losses, log_masses = [*sampled, np.log1p(-q)], [*(loss.log_masses - loss.losses + sampled), -np.inf]
-    if loss.swapped.infinity_mass:  # where only Q can be
-        log_masses[-1] = np.log(loss.swapped.infinity_mass) + np.log1p(-q)
-    return DiscreteLoss.from_log_masses(losses, log_masses, q * loss.infinity_mass)
 
 
 def _with_atoms(loss: PrivacyLoss) -> DiscreteLoss:
@@ -246,10 +228,10 @@ def _sampled_curve(loss: PrivacyLoss, q: float, points: int = 300) -> DiscreteLo
         return DiscreteLoss.from_log_masses([0.0], [0.0])
     if isinstance(loss, DiscreteLoss):
         inner = np.concatenate([[0.0], loss.losses[loss.losses > 0]])
-        epsilon = np.where(inner < 700, np.log1p(q * np.expm1(np.minimum(inner, 700.0))), inner + np.log(q))
+        epsilon = conversions.amplify_by_sampling(inner, 0.0, q)[0]
     else:
         last = float(loss.epsilon(1e-30))
-        end = float(np.log1p(q * np.expm1(last)) if last < 700 else last + np.log(q))
+        end = conversions.amplify_by_sampling(last, 0.0, q)[0]
         epsilon = np.concatenate([[0.0], np.geomspace(min(q * loss.delta(0.0), end) / 10, end, points)])
         inner = np.minimum(np.where(epsilon < 600, np.log1p(np.expm1(np.minimum(epsilon, 600.0)) / q), epsilon - np.log(q)), last)
     delta = q * np.exp(np.asarray(loss.log_delta_bounds(inner)[1]))

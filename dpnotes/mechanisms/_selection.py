@@ -15,13 +15,12 @@ from numpy.typing import ArrayLike
 
 from dpnotes import noise
 from dpnotes._validate import FloatArray, at_least, fail, finite, generator, nonnegative, plain, positive, probability, scalar
-from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, neighbor_relation, randomized_response_loss
+from dpnotes.mechanisms._base import NEIGHBORS, PureMechanism
 from dpnotes.mechanisms._panels import log_laplace_cdf, panels
-from dpnotes.privacy_loss import PrivacyLoss
 from dpnotes.privacy_loss._special import logsumexp
 
 
-class Selection(Mechanism):
+class Selection(PureMechanism):
     """Picks one candidate, preferring those of high utility: epsilon-DP.
 
     `pure_epsilon` is tight over all utilities; `privacy_losses` is the randomized-response loss that dominates every
@@ -37,12 +36,6 @@ class Selection(Mechanism):
 
     kinds: ClassVar[dict[str, str]] = {"loss": "upper", "pure_epsilon": "exact", "renyi": "upper", "rho": "upper", "mu": "upper"}
 
-    def __init__(self, epsilon: float, sensitivity: float = 1.0, *, monotone: bool = False,
-                 neighbors: str = NEIGHBORS[0]) -> None:
-        self.epsilon = scalar("epsilon", positive("epsilon", epsilon))
-        self.sensitivity = scalar("sensitivity", positive("sensitivity", sensitivity))
-        self.monotone, self.neighbors = bool(monotone), neighbor_relation(neighbors)
-
     @classmethod
     def for_epsilon(cls, epsilon: float, sensitivity: float = 1.0, **options: Any) -> Selection:
         """The constructor under the name that calibrations have."""
@@ -52,20 +45,6 @@ class Selection(Mechanism):
     def scale(self) -> float:
         """The noise's scale in units of utility: 2 sensitivity / epsilon, half of it for monotone utilities."""
         return (1 if self.monotone else 2) * self.sensitivity / self.epsilon
-
-    @property
-    def pure_epsilon(self) -> float:
-        """epsilon."""
-        return self.epsilon
-
-    @property
-    def rho(self) -> float:
-        """epsilon * tanh(epsilon / 2), what every epsilon-DP mechanism has (at most epsilon**2 / 2). An upper bound."""
-        return float(self.epsilon * np.tanh(self.epsilon / 2))
-
-    def privacy_losses(self) -> dict[str, PrivacyLoss]:
-        """One entry, an upper bound for every pair and direction."""
-        return {"either": randomized_response_loss(self.epsilon)}
 
     @abstractmethod
     def _probabilities(self, scaled: FloatArray) -> FloatArray:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import noise
-from dpnotes._validate import FloatArray, count, fail, finite, generator, positive, scalar
-from dpnotes.mechanisms._additive import open_probability
-from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, largest, neighbor_relation, randomized_response_loss
+from dpnotes._validate import FloatArray, count, fail, finite, generator, open_probability, scalar
+from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, PureMechanism, largest
 from dpnotes.mechanisms._panels import log_laplace_cdf, panels
-from dpnotes.privacy_loss import PrivacyLoss
 from dpnotes.privacy_loss._special import logsumexp
 
 
-class SparseVector(Mechanism):
+class SparseVector(PureMechanism):
     """Says for one query after another whether it is above a threshold, and stops after `cutoff` yeses: epsilon-DP.
 
     The threshold gets Laplace noise once, of scale sensitivity / epsilon_1; every query gets its own, of scale
@@ -49,30 +47,18 @@ class SparseVector(Mechanism):
 
     def __init__(self, epsilon: float, cutoff: int = 1, sensitivity: float = 1.0, *, monotone: bool = False,
                  threshold_share: float = 0.5, neighbors: str = NEIGHBORS[0]) -> None:
-        self.epsilon, self.cutoff = scalar("epsilon", positive("epsilon", epsilon)), count("cutoff", cutoff, 1)
-        self.sensitivity = scalar("sensitivity", positive("sensitivity", sensitivity))
-        self.monotone, self.neighbors = bool(monotone), neighbor_relation(neighbors)
-        share = open_probability("threshold_share", threshold_share)
+        super().__init__(epsilon, sensitivity, monotone=monotone, neighbors=neighbors)
+        self.cutoff, share = count("cutoff", cutoff, 1), open_probability("threshold_share", threshold_share)
         self.threshold_scale = self.sensitivity / (share * self.epsilon)
         self.query_scale = (1 if monotone else 2) * self.cutoff * self.sensitivity / ((1 - share) * self.epsilon)
 
-    @property
-    def pure_epsilon(self) -> float:
-        """epsilon."""
-        return self.epsilon
-
-    @property
-    def rho(self) -> float:
-        """epsilon * tanh(epsilon / 2), what every epsilon-DP mechanism has. An upper bound."""
-        return float(self.epsilon * np.tanh(self.epsilon / 2))
-
-    def privacy_losses(self) -> dict[str, PrivacyLoss]:
-        """One entry, an upper bound for every pair and direction: that of randomized response."""
-        return {"either": randomized_response_loss(self.epsilon)}
-
     def release(self, values: Iterable[float], threshold: float, *, rng: np.random.Generator | None = None) -> np.ndarray:
         """True for every query found above, up to and including the last yes allowed. `values` may be a lazy stream."""
-        return _answers(values, threshold, self.threshold_scale, self.query_scale, self.cutoff, generator(rng))
+        return np.fromiter(self.stream(values, threshold, rng=rng), dtype=bool)
+
+    def stream(self, values: Iterable[float], threshold: float, *, rng: np.random.Generator | None = None) -> Iterator[bool]:
+        """The answers of `release` one at a time: a query is read from `values` when its answer is asked for."""
+        return stream(values, threshold, self.threshold_scale, self.query_scale, self.cutoff, generator(rng))
 
     def log_probability(self, values: ArrayLike, answers: ArrayLike, threshold: float) -> float:
         """log P[these answers], for the first len(answers) queries. By quadrature over the threshold's noise, to 1e-10."""
@@ -113,18 +99,28 @@ class AboveThreshold(SparseVector):
         super().__init__(epsilon, 1, sensitivity, monotone=monotone, neighbors=neighbors)
 
 
-def _answers(values: Iterable[float], threshold: float, threshold_scale: float, query_scale: float, cutoff: float,
-             rng: np.random.Generator) -> np.ndarray:
-    threshold, answers = scalar("threshold", finite("threshold", threshold)), []
+def stream(values: Iterable[float], threshold: float, threshold_scale: float, query_scale: float, cutoff: float,
+           rng: np.random.Generator) -> Iterator[bool]:
+    """The sparse vector's answers, up to and including the last yes allowed."""
+    threshold = scalar("threshold", finite("threshold", threshold))
     if isinstance(values, np.ndarray | list | tuple):
         values = finite("values", values)
-    bar = threshold + noise.laplace(threshold_scale, rng=rng)
-    for value in values:
-        value = scalar("values", finite("values", value))
-        answers.append(bool(value + (noise.laplace(query_scale, rng=rng) if query_scale else 0.0) >= bar))
-        if sum(answers) >= cutoff:
-            break
-    return np.array(answers, dtype=bool)
+
+    def answers() -> Iterator[bool]:
+        bar, yeses = threshold + noise.laplace(threshold_scale, rng=rng), 0
+        for value in values:
+            above = is_above(scalar("values", finite("values", value)), bar, query_scale, rng)
+            yield above
+            yeses += above
+            if yeses >= cutoff:
+                return
+
+    return answers()
+
+
+def is_above(value: float, bar: float, query_scale: float, rng: np.random.Generator) -> bool:
+    """One answer: is the value, with fresh noise, at or above the noisy threshold?"""
+    return bool(value + (noise.laplace(query_scale, rng=rng) if query_scale else 0.0) >= bar)
 
 
 def log_probability(values: ArrayLike, answers: ArrayLike, threshold: float, threshold_scale: float, query_scale: float,

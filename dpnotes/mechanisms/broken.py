@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from dpnotes import noise
 from dpnotes._validate import FloatArray, count, fail, finite, generator, positive, scalar
-from dpnotes.mechanisms._sparse_vector import _answers, log_probability
+from dpnotes.mechanisms._sparse_vector import log_probability, stream
 
 
 class Violation(NamedTuple):
@@ -48,7 +48,8 @@ class BrokenSparseVector(ABC):
 
     def release(self, values: Iterable[float], threshold: float, *, rng: np.random.Generator | None = None) -> Any:
         """Its answers: for experiments."""
-        return _answers(values, threshold, self.threshold_scale, self.query_scale, self.cutoff, generator(rng))
+        answers = stream(values, threshold, self.threshold_scale, self.query_scale, self.cutoff, generator(rng))
+        return np.fromiter(answers, dtype=bool)
 
     def log_probability(self, values: ArrayLike, answers: ArrayLike, threshold: float = 0.0) -> float:
         """log P[these answers]. By quadrature, to 1e-10."""
