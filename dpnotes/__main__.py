@@ -82,6 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return options.run(options)
     except ValueError as error:
         return _complain(str(error))
+    except BrokenPipeError:  # the reader of our output has seen enough, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         return _complain(f"{error.filename or 'FILE'}: {error.strerror or error}")
 
@@ -98,12 +101,14 @@ def _figure(options: argparse.Namespace) -> int:
     if options.output is None and options.data is None:
         print(_about(spec, parameters))
         return 0
-    if options.data is not None:
-        if options.data.suffix.lower() != ".csv":
-            raise fail("--data", str(options.data), "a name that ends in .csv")
-        export(spec, options.data, parameters)
-    if options.output is not None:
+    if options.data is not None and options.data.suffix.lower() != ".csv":
+        raise fail("--data", str(options.data), "a name that ends in .csv")
+    if options.output is not None:  # first, since more can be wrong with it: nothing is written when anything is
+        if options.output.suffix.lower().lstrip(".") not in _style.FORMATS:
+            raise fail("--output", str(options.output), f"a name that ends in .{', .'.join(_style.FORMATS)}")
         export(spec, options.output, parameters, width=_width(options.width), theme=options.theme)
+    if options.data is not None:
+        export(spec, options.data, parameters)
     return 0
 
 
@@ -150,14 +155,20 @@ def _width(text: str | None) -> float | None:
 
 
 def _write(target: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".dpnotes-")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         mask = os.umask(0)
         os.umask(mask)
         Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(target)
+        try:
+            Path(temporary).replace(target)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(target)) from None
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

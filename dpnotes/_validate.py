@@ -47,7 +47,7 @@ def real(name: str, value: ArrayLike, allowed: str = "a real number or an array 
 
 
 def _where(name: str, value: ArrayLike, holds: Any, allowed: str) -> FloatArray:
-    array = real(name, value, allowed)
+    array = real(name, value, f"a number, {allowed}")
     if not np.all(holds(array)):
         raise fail(name, value, allowed)
     return array

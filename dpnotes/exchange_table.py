@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -62,10 +63,13 @@ class Table:
         cells = self._cells()
         widths = [max(len(line[i]) for line in [self.columns, *cells]) for i in range(len(self.columns))]
         numeric = self._numeric()
-        lines = []
-        for line in [self.columns, ["-" * width for width in widths], *cells]:
+        lines: list[str] = []
+        for line in [self.columns, ["-" * min(width, 60) for width in widths], *cells]:
             padded = zip(line, widths, numeric, strict=True)
-            lines.append("  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in padded).rstrip())
+            row = "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in padded).rstrip()
+            # The last column may hold a sentence: it goes on below its own start instead of past the page.
+            lines += textwrap.wrap(row, 120, subsequent_indent=" " * (sum(widths[:-1]) + 2 * len(widths[:-1])),
+                                   break_long_words=False) if len(row) > 120 and sum(widths[:-1]) < 90 else [row]
         return "\n".join([self.title, "", *lines, *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:
@@ -250,7 +254,11 @@ def compare(history: Iterable[tuple[Any, int]] | Accountant, delta: float, *, re
     [2.254085, 5.55086, 8.306225, 12.595247]
     """
     delta = scalar("delta", probability("delta", delta))
-    entries = list(history.history if isinstance(history, Accountant) else history)
+    try:
+        entries = [(mechanism, count("times", times)) for mechanism, times in
+                   (history.history if isinstance(history, Accountant) else history)]
+    except TypeError:
+        raise fail("history", history, "a list of (mechanism, times) pairs, or an accountant") from None
     repeats = [count("repeats", k) for k in repeats]
     rows = []
     for name, make in ROUTES:
@@ -259,7 +267,7 @@ def compare(history: Iterable[tuple[Any, int]] | Accountant, delta: float, *, re
             try:
                 ledger = make()
                 for mechanism, times in entries:
-                    ledger.add(mechanism, k * count("times", times))
+                    ledger.add(mechanism, k * times)
                 values.append(float(ledger.epsilon(delta)))
                 kind = ledger.kind
             except ValueError as reason:

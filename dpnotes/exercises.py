@@ -313,7 +313,7 @@ def check(name: str, answer: Any = None) -> Verdict:
     """
     if not isinstance(name, str) or name not in EXERCISES:
         near = difflib.get_close_matches(str(name), EXERCISES, n=1)
-        raise fail("name", name, "the name of an exercise" + (f"; did you mean {near[0]!r}?" if near else ""))
+        raise fail("name", name, "the name of an exercise" + (f" (did you mean {near[0]!r}?)" if near else ""))
     exercise = EXERCISES[name]
     if answer is None or answer is ...:
         return Verdict(name, "open")
@@ -341,7 +341,7 @@ def _values(answer: Any, exercise: Exercise) -> np.ndarray:
         if not callable(answer):
             raise TypeError("a function is asked for")
         answer = answer(*exercise.arguments)
-    if np.iscomplexobj(answer):
+    if np.asarray(answer).dtype.kind not in "iufO":  # neither True nor "1" is the number 1 here
         raise TypeError("real numbers are asked for")
     return np.asarray(answer, dtype=float)
 

@@ -80,7 +80,7 @@ def show(name: str, /, **parameters: Any) -> Still:
     >>> show("no-such-figure")
     Traceback (most recent call last):
     ...
-    ValueError: name = 'no-such-figure' is not allowed: name must be a registered figure (`dpnotes figures` lists them).
+    ValueError: name = 'no-such-figure' is not allowed: name must be a registered figure; `dpnotes figures` lists them.
     """
     return Still(get(name), parameters)
 
@@ -99,6 +99,8 @@ def explore(name: str, /, *, move: str | list[str] | tuple[str, ...] | None = No
     ValueError for an unknown figure or parameter, or for a value outside a slider's range.
     """
     spec = get(name)
+    if not (move is None or isinstance(move, (str, list, tuple))):
+        raise fail("move", move, "the name of a slider or a list of names")
     first = [move] if isinstance(move, str) else list(spec.sliders if move is None else move)
     for parameter in first:
         if parameter not in spec.sliders:

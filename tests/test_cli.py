@@ -75,8 +75,8 @@ def test_without_a_file_it_says_what_the_figure_is(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize(("arguments", "word"), [
     (["figure", "no-such", "-o", "x.pdf"], "name"),
-    (["figure", NAME, "-o", "x.docx"], "FILE"),
-    (["figure", NAME, "-o", "x"], "FILE"),
+    (["figure", NAME, "-o", "x.docx"], "--output"),
+    (["figure", NAME, "-o", "x"], "--output"),
     (["figure", NAME, "--data", "x.txt"], "--data"),
     (["figure", NAME, "-o", "x.pdf", "--width", "wide"], "--width"),
     (["figure", NAME, "-o", "x.pdf", "--width", "0"], "width"),
@@ -123,3 +123,14 @@ def test_module_and_console_script_are_the_same() -> None:
     by_script = subprocess.run([script, "figures"], capture_output=True, text=True, check=True).stdout
     by_module = subprocess.run([sys.executable, "-m", "dpnotes", "figures"], capture_output=True, text=True, check=True).stdout
     assert by_script == by_module != ""
+
+
+def test_nothing_is_written_when_one_of_two_names_is_wrong(tmp_path: Path) -> None:
+    assert main(["figure", NAME, "-o", str(tmp_path / "a.jpg"), "--data", str(tmp_path / "a.csv")]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unwritable_place_is_named_as_the_user_wrote_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "missing" / "a.pdf"
+    assert main(["figure", NAME, "-o", str(target)]) == 2
+    assert str(target) in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 import nbformat
@@ -21,7 +21,9 @@ def without_solutions(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def main() -> None:
-    target = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "_build" / "handout")
+    parser = argparse.ArgumentParser(description="Write the chapters without their solutions.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "_build" / "handout", help="default: _build/handout")
+    target = parser.parse_args().folder
     target.mkdir(parents=True, exist_ok=True)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         nbformat.write(without_solutions(nbformat.read(path, as_version=4)), target / path.name)

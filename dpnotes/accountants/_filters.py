@@ -68,6 +68,9 @@ class _Budget:
     def __init__(self, name: str, total: Amount) -> None:
         self.name, self.total, self.spent = name, exactly(name, total), Fraction(0)
 
+    def __repr__(self) -> str:
+        return f"BasicFilter(remaining={float(self.remaining):g}, remaining_delta={float(self.remaining_delta):g})"
+
     @property
     def remaining(self) -> Fraction:
         return self.total - self.spent
@@ -151,6 +154,9 @@ class RenyiFilter:
         if self.alpha == 1:
             raise fail("alpha", alpha, "above 1")
         self._budget = _Budget("divergence", budget)
+
+    def __repr__(self) -> str:
+        return f"RenyiFilter(alpha={self.alpha:g}, remaining={float(self.remaining):g})"
 
     @property
     def remaining(self) -> Fraction:

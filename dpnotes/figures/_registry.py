@@ -188,6 +188,6 @@ def get(name: str) -> FigureSpec:
         _load_all()
     if name not in _REGISTER:
         near = difflib.get_close_matches(str(name), _REGISTER, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise fail("name", name, f"a registered figure{hint} (`dpnotes figures` lists them)")
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise fail("name", name, f"a registered figure{hint}; `dpnotes figures` lists them")
     return _REGISTER[name]

@@ -155,6 +155,8 @@ def private_sum(values: ArrayLike, lower: float, upper: float, epsilon: float, *
                 rng: np.random.Generator | None = None) -> Released:
     """The sum of the clamped values with discrete Laplace noise on a grid: epsilon-DP. See `sum_sensitivity`."""
     values, rng, (lower, upper) = _records(values), generator(rng), _bounds(lower, upper)
+    if not np.isfinite(max(abs(lower), abs(upper)) * max(values.size, 1) * 2):
+        raise fail("upper", upper, "small enough that the sum of all records is a finite number")
     unit = sum_sensitivity(lower, upper) / STEPS
     steps = np.rint(np.append(np.clip(values, lower, upper), [lower, upper]) / unit).astype(np.int64)
     # Rounding keeps the order, so that no two records are further apart than the two bounds.
