@@ -131,3 +131,11 @@ def generator(rng: np.random.Generator | None) -> np.random.Generator:
 def plain(result: ArrayLike) -> Any:
     """A Python float for a zero-dimensional result, the array otherwise."""
     return result.item() if isinstance(result, (np.ndarray, np.generic)) and np.ndim(result) == 0 else result
+
+
+def round_up(bound: float, digits: int = 5) -> str:
+    """An upper bound as text: so many digits, never rounded below the bound (but for noise in its last bits)."""
+    text = f"{bound:.{digits}g}"
+    if float(text) >= bound * (1 - 1e-14):
+        return text
+    return f"{bound + 10.0 ** (int(f'{bound:e}'.split('e')[1]) - digits + 1):.{digits}g}"

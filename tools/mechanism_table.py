@@ -119,7 +119,7 @@ utilities lie 0, 5, 5, 10, 10, 10, 20, 20, 20 and 20 below the best.
 - For a sparse vector it is the distance from the threshold beyond which all 100 answers are right with probability at least \
 0.95.
 
-The exponential mechanism's $\\rho$ is $\\varepsilon^2/8$, because its losses lie in a window of length $\\varepsilon$.
+The exponential mechanism's $\\rho$ is at most $\\varepsilon^2/8$, because its losses lie in a window of length $\\varepsilon$.
 Permute-and-flip and the noisy maximum with Laplace noise have no such window.
 They pay $\\varepsilon \\tanh(\\varepsilon/2)$, nearly four times as much.
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import count, fail
+from dpnotes._validate import count, fail, round_up
 
 
 class Accountant(ABC):
@@ -68,17 +68,9 @@ class Accountant(ABC):
         """The guarantee in one line: numbers, neighbors, sampling, which way it bounds."""
         relation = self.neighbors or "neighbors as the losses were given"
         sampling = dict.fromkeys(getattr(mechanism, "sampling", None) for mechanism, _ in self.history)
-        parts = [f"({_round_up(float(self.epsilon(delta)))}, {delta:g})-DP", relation, *filter(None, sampling), self.kind,
+        parts = [f"({round_up(float(self.epsilon(delta)))}, {delta:g})-DP", relation, *filter(None, sampling), self.kind,
                  self._precision(delta)]
         return ", ".join(filter(None, parts))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{times} x {mechanism!r}' for mechanism, times in self.history)})"
-
-
-def _round_up(epsilon: float) -> str:
-    """Five digits, never rounded below the number itself."""
-    text = f"{epsilon:.5g}"
-    if float(text) >= epsilon:
-        return text
-    return f"{epsilon + 10.0 ** (int(f'{epsilon:e}'.split('e')[1]) - 4):.5g}"

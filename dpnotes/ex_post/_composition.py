@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dpnotes._validate import fail, nonnegative, open_probability, positive, scalar
+from dpnotes._validate import fail, nonnegative, open_probability, positive, round_up, scalar
 from dpnotes.ex_post._conversions import renyi_to_approximate, renyi_to_probabilistic
 from dpnotes.ex_post._definitions import Bounded, ExPostDefinition, RenyiExPost
 from dpnotes.mechanisms._base import NEIGHBORS, neighbor_relation
@@ -125,13 +125,13 @@ class Filter(Odometer):
 def describe(definition: ExPostDefinition, epsilon: float, neighbors: str, delta: float | None = None) -> str:
     """One line: which definition, its numbers, the neighbors, which way it bounds; with a delta, what that implies."""
     immune = "survives post-processing" if definition.survives_post_processing else "does NOT survive post-processing"
-    text = (f"{definition}: epsilon = {epsilon:.6g}, an upper bound on the privacy loss in this definition's sense; {neighbors};"
-            f" {immune}.")
+    text = (f"{definition}: epsilon = {round_up(epsilon, 6)}, an upper bound on the privacy loss in this definition's sense;"
+            f" {neighbors}; {immune}.")
     if delta is None:
         return text
     if not isinstance(definition, RenyiExPost):
         raise fail("delta", delta, f"left out: {definition} is not read at another delta")
     delta = open_probability("delta", delta)
     wide, immune = (convert(epsilon, definition.alpha, delta) for convert in (renyi_to_probabilistic, renyi_to_approximate))
-    return (f"{text} With delta = {delta:g} fixed in advance: P[loss > {wide:.6g}] <= delta, and delta-approximate ex-post"
-            f" epsilon = {immune:.6g}.")
+    return (f"{text} With delta = {delta:g} fixed in advance: P[loss > {round_up(wide, 6)}] <= delta, and delta-approximate"
+            f" ex-post epsilon = {round_up(immune, 6)}.")

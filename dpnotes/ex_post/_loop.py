@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dpnotes._validate import fail
+from dpnotes._validate import fail, round_up
 from dpnotes.ex_post._checks import Check, GaussianCheck, PublicCheck
 from dpnotes.ex_post._composition import describe
 from dpnotes.ex_post._definitions import ExPostDefinition
@@ -30,7 +30,7 @@ class Step:
     def __str__(self) -> str:
         said = "" if self.answer is None else f", noisy score {self.answer:.4g}"
         verdict = "passed" if self.passed else "not yet"
-        return f"step {self.number}: level {self.level:g}{said}, {verdict}, epsilon so far {self.epsilon:.6g}"
+        return f"step {self.number}: level {self.level:g}{said}, {verdict}, epsilon so far {round_up(self.epsilon, 6)}"
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,9 @@ class Outcome:
                  None: "the release alone (the check reads nothing private)"}[self.rows]
         ended = "stopped at the first pass" if self.passed else "no pass so far" if self.transcript else "nothing released"
         meaning = describe(self.definition, self.epsilon, self.neighbors, delta)
-        return (f"{meaning} From the release {self.release_epsilon:.6g} and the checks {self.check_epsilon:.6g}: {parts}. It"
-                f" covers all {len(self.transcript)} steps; {ended}.")
+        release, checks = round_up(self.release_epsilon, 6), round_up(self.check_epsilon, 6)
+        return (f"{meaning} From the release {release} and the checks {checks}: {parts}. It covers all"
+                f" {len(self.transcript)} steps; {ended}.")
 
 
 class AccuracyFirst:
@@ -79,8 +80,8 @@ class AccuracyFirst:
     >>> close = PublicCheck(lambda noisy: noisy > 50 * count.sigma)
     >>> loop = AccuracyFirst(count, close, [64, 32, 16, 8, 4])
     >>> for step in loop: print(step)
-    step 1: level 64, not yet, epsilon so far 0.000488281
-    step 2: level 32, not yet, epsilon so far 0.00195312
+    step 1: level 64, not yet, epsilon so far 0.000488282
+    step 2: level 32, not yet, epsilon so far 0.00195313
     step 3: level 16, passed, epsilon so far 0.0078125
     >>> print(loop.outcome.statement())
     alpha-ex-post Rényi DP, alpha = 4: epsilon = 0.0078125, an upper bound on the privacy loss in this definition's sense;

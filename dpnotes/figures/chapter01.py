@@ -73,7 +73,7 @@ def laplace_densities(ax, epsilon=np.log(3)):
 @figure("neighbors-two-ways", chapter=1, source="new", move={"n": (2, 40)},
         caption="How far one person can move the mean of n ages known to lie between 0 and 100, under the two neighboring relations.",
         alt="Two falling curves of the largest change of a mean against the number of records, from 2 to 40. The curve for replacing a "
-            "record is 100 divided by n; the dashed curve for adding or removing one lies below it. Both are marked at the chosen n.")
+            "record is 100 divided by n; the dashed curve for adding one to n records lies below it. Both are marked at the chosen n.")
 def neighbors_two_ways(ax, n=10):
     sizes = np.arange(2, 41)
     ax.plot(sizes, 100 / sizes, color=BLUE, label=_("replace one: 100 / n"))

@@ -89,10 +89,10 @@ def running_bound(ax, delta=0.05, seed=1):
     slope = np.sqrt(np.log(1 / delta))
     line, moment = (1 + slope) * rho + np.log(1 / delta) / slope, conversions.zcdp_to_epsilon_bun_steinke(rho, delta)
     for number, path in enumerate(paths):
-        ax.plot(rho, path, color=GREY, linewidth=0.8, alpha=0.7, gid=f"path {number + 1}")
+        ax.plot(rho, path, color=GREY, linewidth=0.8, alpha=0.7, gid=f"path {number + 1}",
+                label=_("loss so far, 20 runs") if number == 0 else None)
     ax.plot(rho, line, color=RED, linestyle="--", label=_("odometer: holds at all moments"))
     ax.plot(rho, moment, color=ORANGE, linestyle=":", label=_("conversion: holds at one moment"))
-    ax.plot([], [], color=GREY, linewidth=0.8, label=_("loss so far, 20 runs"))
     ax.set(xlabel=_("ρ spent"), ylabel=_("privacy loss"), xlim=(0, 2), ylim=(paths.min() - 0.5, 1.35 * line[-1]))
     ax.legend(loc="upper left")
     over = int(np.sum(np.any(paths > line, axis=1))), int(np.sum(np.any(paths > moment, axis=1)))

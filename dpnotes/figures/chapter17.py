@@ -210,7 +210,7 @@ def designed_utility(ax, prior_of_A=0.2, share_of_B=0.375, epsilon=1.0):
 
 @figure("loss-from-densities", chapter=17, source="003", move=PRIOR_MOVES,
         caption="The privacy loss of a pair of secrets is the difference of their two densities: the prior moves both, and not the difference.",
-        alt="For each of three outputs, a blue circle at the density of secret A, a red square at that of secret C, and between them a grey bar whose "
+        alt="For each of three outputs, a blue circle at the density of secret A, a red square at that of secret C, and between them a gray bar whose "
             "length is the privacy loss.")
 def loss_from_densities(ax, prior_of_A=0.2, share_of_B=0.375, epsilon=1.0):
     law = randomized_response(prior3(prior_of_A, share_of_B), epsilon)
