@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from dpnotes._validate import count, fail, nonnegative, plain, probability
 from dpnotes.accountants._base import Accountant
 from dpnotes.privacy_loss import PrivacyLoss, independent_sum
+from dpnotes.privacy_loss._sums import proved_below
 
 
 def directed_losses(mechanism: Any) -> dict[str, PrivacyLoss]:
@@ -27,6 +29,26 @@ def directed_losses(mechanism: Any) -> dict[str, PrivacyLoss]:
         raise fail("mechanism", mechanism, "a PrivacyLoss or something with privacy_losses(): the numerical accountant "
                    "composes the privacy loss itself, so that a bare guarantee must come as the loss that dominates it")
     return losses()
+
+
+def _worst_epsilon(losses: list[PrivacyLoss], delta: float) -> tuple[float, float]:
+    """The largest epsilon bounds, skipping a direction only where its delta is proved to be smaller."""
+    lower, upper = losses[0].epsilon_bounds(delta)
+    for before, other in pairwise(losses):
+        if not 0 < delta < 1 or not proved_below(other, before, lower, float(np.log(delta))):
+            own = other.epsilon_bounds(delta)
+            lower, upper = max(lower, own[0]), max(upper, own[1])
+    return lower, upper
+
+
+def _worst_log_delta(losses: list[PrivacyLoss], epsilon: float) -> tuple[float, float]:
+    """The same for delta."""
+    lower, upper = losses[0].log_delta_bounds(epsilon)
+    for before, other in pairwise(losses):
+        if not proved_below(other, before, epsilon, lower):
+            own = other.log_delta_bounds(epsilon)
+            lower, upper = max(lower, own[0]), max(upper, own[1])
+    return lower, upper
 
 
 class NumericalAccountant(Accountant):
@@ -85,16 +107,16 @@ class NumericalAccountant(Accountant):
     def epsilon_bounds(self, delta: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the smallest epsilon >= 0 that is enough at `delta`."""
         delta = probability("delta", delta)
-        sides = [loss.epsilon_bounds(delta) for loss in self.privacy_losses().values()]
-        lower, upper = (np.max([np.asarray(side[i]) for side in sides], axis=0) for i in (0, 1))
-        return plain(lower), plain(upper)
+        losses = list(self.privacy_losses().values())
+        pairs = np.array([_worst_epsilon(losses, float(d)) for d in delta.flat]).reshape(*delta.shape, 2)
+        return plain(pairs[..., 0]), plain(pairs[..., 1])
 
     def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the natural logarithm of the smallest delta, right far below the smallest float."""
         epsilon = nonnegative("epsilon", epsilon)
-        sides = [loss.log_delta_bounds(epsilon) for loss in self.privacy_losses().values()]
-        lower, upper = (np.max([np.asarray(side[i]) for side in sides], axis=0) for i in (0, 1))
-        return plain(lower), plain(upper)
+        losses = list(self.privacy_losses().values())
+        pairs = np.array([_worst_log_delta(losses, float(e)) for e in epsilon.flat]).reshape(*epsilon.shape, 2)
+        return plain(pairs[..., 0]), plain(pairs[..., 1])
 
     def delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the smallest delta that is enough at `epsilon` >= 0."""
@@ -116,8 +138,7 @@ class NumericalAccountant(Accountant):
         delta = float(probability("delta", delta))
         counts = [count("times", k) for k in np.asarray(times).ravel().tolist()]
         losses = self.privacy_losses().values()
-        rows = [[loss.repeat(k).epsilon_bounds(delta) for k in counts] for loss in losses]
-        bounds = np.max(np.array(rows, dtype=float).reshape(len(rows), len(counts), 2), axis=0)
+        bounds = np.array([_worst_epsilon([loss.repeat(k) for loss in losses], delta) for k in counts]).reshape(-1, 2)
         return bounds[:, 0], bounds[:, 1]
 
     def _precision(self, delta: float) -> str:

@@ -73,6 +73,9 @@ class PrivacyLoss(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no error bound for its complex moments, so no certified sums")
 
+    def _expect(self, c: float, y: float) -> None:
+        """Notice that M will be asked for on the line Re z = c, probably up to Im z = y."""
+
     def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
         """A bound on log|M(c + iv)| that holds for all v >= y. Where nothing better is known, log M(c)."""
         return np.full(y.shape, self._cumulant(np.array([c]))[0])

@@ -157,7 +157,9 @@ def _log_multinomial(n: int, counts: np.ndarray, log_p: FloatArray) -> tuple[Flo
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.where(counts > 0, counts * (np.log(counts) - np.log(expected)), 0.0) + expected - counts
     # r log r + 1 - r for r = 1 + s, without cancellation: s**2 sum of (-s)**j / ((j + 1) (j + 2))
-    series = sum((-shift) ** j / ((j + 1) * (j + 2)) for j in range(30))
+    series = np.zeros_like(shift)
+    for j in range(29, -1, -1):
+        series = 1 / ((j + 1) * (j + 2)) - shift * series
     deviance = np.where(near, expected * shift * shift * series, far)
     with np.errstate(divide="ignore"):
         stirling = np.where(counts > 0, _stirling_error(counts) + 0.5 * np.log(2 * np.pi * np.maximum(counts, 1)), 0.0)
@@ -308,6 +310,17 @@ class IndependentSum(PrivacyLoss):
     @property
     def swapped(self) -> PrivacyLoss:
         return independent_sum([(loss.swapped, k) for loss, k in self.parts])
+
+
+def proved_below(loss: PrivacyLoss, read: PrivacyLoss, epsilon: float, log_delta: float) -> bool:
+    """Whether log delta of `loss` at `epsilon` >= 0 is quickly proved to be at most `log_delta`. False says nothing.
+
+    `read` is a sum that has just been read near that point: its line serves again.
+    """
+    sums = all(type(one) is IndependentSum and not one.infinity_mass for one in (loss, read))
+    if not (sums and 0 < epsilon < np.inf and -np.inf < log_delta < 0) or read._solver.line is None:
+        return False
+    return loss._solver.stays_below(epsilon, log_delta, read._solver.line)
 
 
 class LaplaceSum(IndependentSum):

@@ -36,7 +36,8 @@ def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0) -> tuple[np.nd
     while True:  # finer until what folds over cannot be seen, or it gets too long
         h = period / points
         folded = float(loss._modulus(c, np.array([1.5 * np.pi / h]))[0]) + 2 * np.log(h / (2 * np.pi)) + np.log(4.2)
-        if folded + 2 * np.log(abs(z[-1])) < -digits or points >= FINEST:
+        # z (z + 1) leaves again in the sum over nodes. The finest step takes twice as long: only where little is seen without.
+        if folded + np.log(len(z)) < (14 - digits if points < FINEST // 2 else 28 - digits) or points >= FINEST:
             break
         points *= 2
     t = c + np.exp2(np.arange(-4.0, 24.0)) * max(c, 1.0) / 64
