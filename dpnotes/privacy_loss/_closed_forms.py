@@ -72,7 +72,7 @@ class GaussianLoss(PrivacyLoss):
             if not 0 < second < 0.999:
                 break
             step = (first + log1p(-second) - target) * (1 - second) / second
-            if not 0 < epsilon + step:
+            if epsilon + step <= 0:
                 break
             epsilon += step
             if abs(step) <= 1e-8 * epsilon:

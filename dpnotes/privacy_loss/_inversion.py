@@ -276,10 +276,16 @@ class Inversion:
             with np.errstate(invalid="ignore"):
                 return bool(np.nanmin(k - t * epsilon + log_chernoff(t)) <= log_delta)
         self.line = Line(self.parts, line.c, line.period, len(line.y) - 1, 0.0)
-        self.line.sharp = line.sharp
         total, error, _, factor = self.line.value(epsilon, 0.0)
-        rest = np.exp(min(self._log_rest(epsilon, 0.0, False) - factor, 700.0))
-        return total + error + rest <= np.exp(min(log_delta - factor, 700.0)) * (1 - 1e-15)
+        room = np.exp(min(log_delta - factor, 700.0)) * (1 - 1e-12) - total - error
+        if room <= 0:
+            return False
+        for sharp in (False, True):  # the second costs more
+            self.line.sharp = sharp
+            below = self._log_rest(epsilon, 0.0, False) - factor <= np.log(room)
+            if below:
+                break
+        return bool(below)
 
     def epsilon_bounds(self, log_delta: float, slack: float) -> tuple[float, float]:
         """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta +- slack, for the finite part."""

@@ -14,6 +14,7 @@ from dpnotes.privacy_loss._transform import moments_from_delta
 
 FEW_NODES, MOST_WORK = 100, 2_000_000  # beyond, the moments on a line come from one Fourier transform
 MANY_COPIES = 500
+MOST_ROUNDINGS = 3_000_000  # of nodes times copies, where the quicker sum is good enough
 DIRECTIONS = ("remove", "add")
 
 
@@ -186,7 +187,9 @@ class PoissonGaussianLoss(PrivacyLoss):
             return moments_from_delta(self, z)
         if len(self._nodes) > 40:
             self._nodes.clear()
-        self._nodes[key] = orders.ready().on_line(z.imag)
+        orders.ready()
+        sure = copies * orders.count > MOST_ROUNDINGS
+        self._nodes[key] = orders.on_line(z.imag) if sure else orders.on_grid(key[1], len(z))
         return self._nodes[key]
 
     def _expect(self, c: float, y: float) -> None:
@@ -243,7 +246,8 @@ class PoissonGaussianLoss(PrivacyLoss):
         fine = self._at(c, float(y[-1]), "table").ready()
         if fine.count * len(y) > 10 * MOST_WORK:
             return step, None
-        g = fine.sizes(step, len(y)) ** 2
+        value, error = fine.on_grid(step, len(y))
+        g = np.exp(2 * (value.real - fine.level)) * (1 + np.minimum(error, 1e100)) ** 2
         between = np.maximum(g[:-1], g[1:]) + step * step * variance / 4
         beyond = np.exp(2 * (orders.log_modulus(float(y[-1])) - orders.level))
         most = np.maximum(np.maximum.accumulate(between[::-1])[::-1], beyond)

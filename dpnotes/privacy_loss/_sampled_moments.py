@@ -42,6 +42,14 @@ def _turned(x: FloatArray, q: float, mu: float, a: float) -> tuple[FloatArray, F
     return log_size, argument, share * np.exp(-log_size)
 
 
+def _log_one_plus(real: FloatArray, imaginary: FloatArray) -> np.ndarray:
+    """log(1 + w), to full relative accuracy near w = 0."""
+    change = 2 * real + real**2 + imaginary**2
+    tiny = np.log(np.hypot(1 + real, imaginary) + 1e-300)
+    log_size = np.where(change > -0.9, 0.5 * np.log1p(np.maximum(change, -0.9)), tiny)
+    return log_size + 1j * np.arctan2(imaginary, 1 + real)
+
+
 def _weighted(log_weight: FloatArray, u: FloatArray) -> FloatArray:
     """e**log_weight (e**u - 1 - u), where u may be too large for e**u."""
     huge = u > 300
@@ -177,7 +185,7 @@ class Orders:
 
     def on_line(self, y: FloatArray) -> tuple[np.ndarray, FloatArray]:
         """log M(c + iy) and a bound on the relative error of each M."""
-        value, error = np.empty(len(y), complex), np.empty(len(y))
+        value, rounding = np.empty(len(y), complex), np.empty(len(y))
         drift = float(self.p @ self.loss_error) + UNIT * float(self.p @ np.abs(self.loss))
         rows = max(1, 2_000_000 // len(self.x))
         for first in range(0, len(y), rows):
@@ -185,29 +193,37 @@ class Orders:
             angle = np.multiply.outer(y[part] / 2, self.loss)
             sine, cosine = np.sin(angle), np.cos(angle)
             half = self.p * sine
-            real, imaginary = -2 * np.sum(half * sine, axis=-1), 2 * np.sum(half * cosine, axis=-1)
-            change = 2 * real + real**2 + imaginary**2
-            tiny = np.log(np.hypot(1 + real, imaginary) + 1e-300)
-            log_size = np.where(change > -0.9, 0.5 * np.log1p(np.maximum(change, -0.9)), tiny)
-            value[part] = log_size + 1j * np.arctan2(imaginary, 1 + real)
-            rounding = np.abs(half) @ (2 * self.spread + 56 * UNIT) + np.abs(y[part]) * drift
-            with np.errstate(divide="ignore", over="ignore"):
-                error[part] = (rounding + self.error) / np.exp(value[part].real)
-        return value + self.level, error + self.level_error
+            value[part] = _log_one_plus(-2 * np.sum(half * sine, axis=-1), 2 * np.sum(half * cosine, axis=-1))
+            rounding[part] = np.abs(half) @ (2 * self.spread + 56 * UNIT) + np.abs(y[part]) * drift
+        return self._with_error(value, rounding)
 
-    def sizes(self, step: float, count: int) -> FloatArray:
-        """|M(c + iy) / M(c)| at y = 0, step, 2 step, ..., rounded up by the error of a quicker sum than `on_line`.
+    def on_grid(self, step: float, count: int) -> tuple[np.ndarray, FloatArray]:
+        """The same at y = 0, step, 2 step, ..., where all the sums over x are one product of two matrices.
 
-        e**(i (j n + m) step L) is a product, so that all the sums over x are one product of two matrices.
+        With A = e**(ia) - 1 and B = e**(ib) - 1, e**(i (a + b)) - 1 = A B + A + B: nothing near 1 is subtracted.
         """
         n = int(np.ceil(np.sqrt(count)))
-        large = self.p * np.exp(1j * n * step * np.multiply.outer(np.arange(n), self.loss))
-        small = np.exp(1j * step * np.multiply.outer(np.arange(n), self.loss))
-        sums = np.abs(large @ small.T).ravel()[:count]
-        y = step * np.arange(count)
-        drift = float(self.p @ self.loss_error) + 8 * UNIT * float(self.p @ np.abs(self.loss))
-        rounding = float(self.p @ self.spread) + UNIT * (2 * len(self.x) + 40) + y * drift
-        return sums + rounding + self.error
+        if 2 * n * len(self.loss) > 4_000_000:
+            return self.on_line(step * np.arange(count))
+
+        def turns(multiples: np.ndarray) -> np.ndarray:
+            angle = np.multiply.outer(multiples * (step / 2), self.loss)
+            sine = np.sin(angle)
+            return 2 * sine * (1j * np.cos(angle) - sine)
+
+        far, near = turns(n * np.arange(-(-count // n))), turns(np.arange(n))
+        # A, B and their product are right to 20 roundings; a sum of n terms in whatever order takes n more
+        unsure = self.p * (self.spread + UNIT * (20 + len(self.p)))
+        sums, rounding = ((w * a) @ b.T + (a @ w)[:, None] + b @ w for w, a, b in
+                          ((self.p, far, near), (unsure, np.abs(far), np.abs(near))))
+        drift = float(self.p @ self.loss_error) + 12 * UNIT * float(self.p @ np.abs(self.loss))
+        value = _log_one_plus(*(part(sums).ravel()[:count] for part in (np.real, np.imag)))
+        return self._with_error(value, rounding.ravel()[:count] + step * np.arange(count) * drift)
+
+    def _with_error(self, value: np.ndarray, rounding: FloatArray) -> tuple[np.ndarray, FloatArray]:
+        with np.errstate(divide="ignore", over="ignore"):
+            error = (rounding + self.error) / np.exp(value.real)
+        return value + self.level, error + self.level_error
 
     def log_modulus(self, y: float) -> float:
         """A bound on log|M(c + iv)| for all v >= y: the best of some shifts of the line of integration in x."""

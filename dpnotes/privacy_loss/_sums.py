@@ -376,5 +376,5 @@ class LaplaceSum(IndependentSum):
 
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         (part, k), = self.parts
-        exact = delta > 0 and 16 * (k + 2) * UNIT * (1 + np.exp(-part.bound)) ** k < 1e-11 * delta
+        exact = delta > 0 and 16 * (k + 2) * UNIT * (1 + np.exp(-part.bound)) ** k < 1e-10 * delta
         return PrivacyLoss._epsilon_bounds(self, delta) if exact or delta == 0 else super()._epsilon_bounds(delta)
