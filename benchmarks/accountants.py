@@ -5,7 +5,8 @@
 
 Peers (extra "bench"): dp-accounting (PLD) and prv-accountant; opacus (prv) joins where it is installed, which needs torch.
 A missing one is left out. Every (library, task) pair runs in its own process on one thread: one cold call, then warm calls
-until two seconds or nine of them are over. Times are the processor's, so that other work on the machine counts little. Every call builds its losses anew, so that no call reads what an earlier one has kept.
+until 0.7 seconds or nine of them are over. Times are the processor's, so that other work on the machine counts little.
+Every call builds its losses anew, so that no call reads what an earlier one has kept.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def worker(library, task):
     began = time.process_time()
     low, high = call()
     cold, warm = time.process_time() - began, []
-    while len(warm) < 9 and sum(warm) + cold < 2:
+    while len(warm) < 9 and sum(warm) + cold < 0.7:
         began = time.process_time()
         call()
         warm.append(time.process_time() - began)

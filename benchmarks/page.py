@@ -84,7 +84,8 @@ def page(measured: dict) -> str:
 
 `make bench` measures this page again, in a Python environment of its own, so that no peer touches the book's.
 All numbers are from one run on one core.
-Every library and task has a process of its own; a time is the processor's, the median of up to nine warm calls, each from scratch.
+Every library and task has a process of its own.
+A time is the processor's, the median of up to nine warm calls, each from scratch.
 
 ## Numerical accountants
 

@@ -212,8 +212,8 @@ class Orders:
             return 2 * sine * (1j * np.cos(angle) - sine)
 
         far, near = turns(n * np.arange(-(-count // n))), turns(np.arange(n))
-        # A, B and their product are right to 20 roundings; a sum of n terms in whatever order takes n more
-        unsure = self.p * (self.spread + UNIT * (20 + len(self.p)))
+        # A, B and their product are right to 64 roundings; a sum of n terms in whatever order takes n more
+        unsure = self.p * (self.spread + UNIT * (64 + len(self.p)))
         sums, rounding = ((w * a) @ b.T + (a @ w)[:, None] + b @ w for w, a, b in
                           ((self.p, far, near), (unsure, np.abs(far), np.abs(near))))
         drift = float(self.p @ self.loss_error) + 12 * UNIT * float(self.p @ np.abs(self.loss))
