@@ -183,6 +183,8 @@ def run(library, task):
 
 def off(result, key):
     """Largest relative distance of the upper bound above the truth; negative means below: no bound."""
+    if result.get("upper") == float("inf"):
+        return result["upper"]
     if key is None or result.get("upper") is None:
         return None
     truth = TRUTHS[key].get("eps", TRUTHS[key].get("sigma"))

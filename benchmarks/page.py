@@ -20,8 +20,8 @@ def number(value: float) -> str:
 
 def relative(value: float | None) -> str:
     """One digit of a relative distance; what is below 1e-15 is rounding."""
-    if value is None:
-        return "-"
+    if value is None or value == float("inf"):
+        return "-" if value is None else "infinite"
     return "0" if abs(value) < 1e-15 else f"{value:.0e}"
 
 
@@ -83,13 +83,13 @@ def page(measured: dict) -> str:
 <!-- Written by benchmarks/page.py from benchmarks/measured.json: run make bench. -->
 
 `make bench` measures this page again, in a Python environment of its own, so that no peer touches the book's.
-All numbers are from one run on one core.
+All numbers are from one session on one core of a machine that had other work to do; a quiet one is faster.
 Every library and task has a process of its own.
 A time is the processor's, the median of up to nine warm calls, each from scratch.
 
 ## Numerical accountants
 
-The task is to find $arepsilon$ at the given $\delta$, unless it says otherwise.
+The task is to find $\varepsilon$ at the given $\delta$, unless it says otherwise.
 "DP-SGD" is Gaussian noise on Poisson samples with rate $q$, for neighbors that differ in one record.
 For dpnotes, "width" is the relative width of its certified bracket, and "off" how far its upper bound is above the truth.
 The truth comes from two independent computations in high precision, where there is one.
