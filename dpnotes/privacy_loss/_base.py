@@ -33,6 +33,7 @@ class PrivacyLoss(ABC):
     infinity_mass: float
     minimum: float
     maximum: float
+    _fine = False  # whether a first, quick answer on a line was too wide
 
     @abstractmethod
     def _log_delta(self, epsilon: FloatArray) -> FloatArray: ...

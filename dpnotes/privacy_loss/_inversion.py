@@ -304,6 +304,8 @@ class Inversion:
             if upper - lower < enough * upper or upper - lower > 0.5 * width:
                 break
             width = upper - lower
+            for loss, _ in self.parts:
+                loss._fine = True
         return lower, upper
 
     def _newton(self, epsilon: float, log_delta: float) -> float:

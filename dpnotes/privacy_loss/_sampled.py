@@ -184,7 +184,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         orders = self._at(float(z[0].real), float(z[-1].imag))
         # The transform's error grows like |z|**2 and is raised to the power: it is for few copies.
         if len(z) > FEW_NODES and len(z) * orders.count > MOST_WORK * (1 if copies < MANY_COPIES else 30):
-            return moments_from_delta(self, z)
+            return moments_from_delta(self, z, seen=40.0 if self._fine else 26.0)
         if len(self._nodes) > 40:
             self._nodes.clear()
         orders.ready()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammaln
 
 from dpnotes._validate import FloatArray, count, plain, real
-from dpnotes.privacy_loss._base import PrivacyLoss
+from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._special import UNIT, log1mexp
@@ -220,6 +220,7 @@ class IndependentSum(PrivacyLoss):
     def _key(self) -> tuple:
         return (frozenset(self.parts),)
 
+    @_far_out
     def log_delta_bounds(self, epsilon):
         epsilon = real("epsilon", epsilon)
         pairs = np.array([self._log_delta_bounds(float(e)) for e in epsilon.flat]).reshape(*epsilon.shape, 2)
