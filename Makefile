@@ -1,11 +1,11 @@
-# make book | test | lab | figures | handout | notebooks | clean.  PYTHON=python3.12 make book  uses another Python.
+# make book | test | lab | figures | handout | notebooks | bench | clean.  PYTHON=python3.12 make book  uses another Python.
 # Without make, the first two lines of README's "Without make" do the same as `make book`.
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: book test lab figures handout notebooks clean setup
+.PHONY: book test lab figures handout notebooks bench clean setup
 .DELETE_ON_ERROR:
 
 book: $(READY)
@@ -25,6 +25,15 @@ handout: $(READY)
 
 notebooks: $(READY)
 	@$(BIN)/python tools/notebooks.py
+
+# The peers get a Python of their own: what they need must not change what the book is built with.
+bench: .venv-bench/.ready
+	@for part in accountants samplers page; do OMP_NUM_THREADS=1 .venv-bench/bin/python benchmarks/$$part.py || exit 1; done
+
+.venv-bench/.ready: pyproject.toml
+	@test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
 
 setup: $(READY)
 

@@ -1,7 +1,6 @@
 """Draws a second of whole-number noise: dpnotes beside two public samplers, in one run.
 
-    python -m venv peers && peers/bin/pip install . opendp diffprivlib "scikit-learn<1.7"
-    peers/bin/python benchmarks/samplers.py
+    python benchmarks/samplers.py          # into benchmarks/measured.json; `make bench` brings the peers
 
 Single-threaded; every number is the best of three. What differs besides speed:
 
@@ -18,6 +17,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
+from accountants import save
 
 from dpnotes import noise
 
@@ -59,16 +59,16 @@ def speed(draw: Callable[[int], object], largest: int) -> float:
     n, best = 10, 0.0
     draw(n)
     while True:
-        start = time.perf_counter()
+        start = time.process_time()
         draw(n)
-        spent = time.perf_counter() - start
+        spent = time.process_time() - start
         if spent > 0.25 or n >= largest:
             break
         n = min(largest, max(2 * n, int(n * 0.3 / max(spent, 1e-6))))
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         draw(n)
-        best = max(best, n / (time.perf_counter() - start))
+        best = max(best, n / (time.process_time() - start))
     return best
 
 
@@ -92,15 +92,12 @@ def rows() -> Iterator[tuple[str, float, dict[str, float | None]]]:
 
 
 def main() -> None:
+    measured = []
     for law, scale, results in rows():
-        print(f"\n{law}, scale {scale:g}")
-        for name, value in results.items():
-            if value is None:
-                print(f"  {name:22s} {'-':>12s}")
-            else:
-                print(f"  {name:22s} {value:12,.0f} draws/s   dpnotes is {results['dpnotes'] / value:8.1f} times as fast")
-    print("\nVersions:", ", ".join(f"{name} {version(name)}" for name in ("numpy", "opendp", "diffprivlib")
-                                  if _installed(name)))
+        measured.append({"law": law, "scale": scale, "draws a second": results})
+        print(measured[-1], flush=True)
+    names = ("numpy", "opendp", "diffprivlib")
+    save("samplers", {"versions": {name: version(name) for name in names if _installed(name)}, "rows": measured})
 
 
 def _installed(name: str) -> bool:

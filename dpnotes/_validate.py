@@ -48,7 +48,7 @@ def real(name: str, value: ArrayLike, allowed: str = "a real number or an array 
 
 def _where(name: str, value: ArrayLike, holds: Any, allowed: str) -> FloatArray:
     array = real(name, value, f"a number, {allowed}")
-    if not np.all(holds(array)):
+    if not holds(array).all():
         raise fail(name, value, allowed)
     return array
 

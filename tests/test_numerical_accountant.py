@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpnotes.accountants import NumericalAccountant, q_for, sigma_for, times_for
+from dpnotes.accountants import NumericalAccountant, RenyiAccountant, q_for, sigma_for, times_for
+from dpnotes.accountants._numerical import _worst_epsilon
 from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PoissonGaussianLoss
+from dpnotes.privacy_loss._sums import proved_below
 
 DATA = Path(__file__).parent / "data"
 TRUTHS = json.loads((DATA / "accounting_truths.json").read_text(encoding="utf-8"))
@@ -202,3 +204,36 @@ def test_calibration_limits():
     for arguments in [(-1.0, 1e-5), (np.inf, 1e-5), (1.0, 0.0), (1.0, 1.0), (np.nan, 0.5)]:
         with pytest.raises(ValueError, match="not allowed"):
             sigma_for(*arguments)
+
+
+@pytest.mark.parametrize(("q", "sigma", "times", "delta"), [(0.004, 1.1, 14062, 1e-5), (0.01, 1.0, 100, 1e-5), (0.3, 2.0, 50, 1e-9)])
+def test_the_larger_direction_counts_whichever_is_read_first(q, sigma, times, delta):
+    remove, add = (PoissonGaussianLoss(q, 1 / sigma, direction).repeat(times) for direction in ("remove", "add"))
+    bounds = [loss.epsilon_bounds(delta) for loss in (remove, add)]
+    largest = max(low for low, _ in bounds), max(high for _, high in bounds)
+    assert largest[0] == pytest.approx(bounds[0][0], rel=1e-12)  # here it is removal
+    for order in ([remove, add], [add, remove]):
+        assert _worst_epsilon(order, delta) == pytest.approx(largest, rel=1e-12)
+    # at its own epsilon nothing is proved below delta, a little farther the smaller direction is
+    assert not proved_below(remove, add, bounds[1][0], np.log(delta))
+    assert not proved_below(add, remove, bounds[1][0] * (1 - 1e-6), np.log(delta))
+    assert proved_below(add, remove, bounds[0][0], np.log(delta))
+
+
+@pytest.mark.parametrize(("sigma", "q", "steps", "delta"), [
+    (1.0, 1e-6, 1000, 1e-5), (1.0, 1e-6, 1000, 1e-100), (100.0, 1e-3, 1000, 1e-300), (0.5, 1e-5, 1000, 1e-6), (0.3, 1e-6, 1000, 1e-5)])
+def test_behind_a_wall_of_rare_losses_the_upper_bound_is_never_above_the_renyi_route(sigma, q, steps, delta):
+    """A fresh user's findings: there the inversion alone was up to ten thousand times above it, or raised."""
+    parts = [(PoissonGaussianLoss(q, 1 / sigma, "remove"), steps)]
+    numerical, renyi = NumericalAccountant(), RenyiAccountant()
+    for loss, times in parts:
+        numerical.add(loss, times)
+        renyi.add(loss, times)
+    lower, upper = numerical.epsilon_bounds(delta)
+    assert lower <= upper <= renyi.epsilon(delta) * (1 + 1e-8)
+    assert numerical.delta_bounds(upper)[0] <= delta
+
+
+def test_where_total_variation_is_within_delta_epsilon_is_zero():
+    ledger = NumericalAccountant().add(PoissonGaussianLoss(1e-6, 1 / 0.3, "remove"), 1000)
+    assert ledger.epsilon_bounds(0.1) == (0.0, 0.0)

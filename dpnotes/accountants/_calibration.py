@@ -9,7 +9,7 @@ import numpy as np
 
 from dpnotes._validate import count, fail, nonnegative, positive, probability, scalar
 from dpnotes.accountants._numerical import NumericalAccountant
-from dpnotes.privacy_loss import PoissonGaussianLoss
+from dpnotes.privacy_loss import GaussianLoss, PoissonGaussianLoss
 
 
 def _target(epsilon: float, delta: float) -> tuple[float, float]:
@@ -21,23 +21,24 @@ def _target(epsilon: float, delta: float) -> tuple[float, float]:
     return epsilon, float(np.log(delta))
 
 
-def _gap(entries: list[tuple[Any, int]], epsilon: float, log_delta: float) -> float:
-    """How far log delta is above the target, by its certified upper bound; at most 0 keeps the promise."""
-    ledger = NumericalAccountant()
-    for mechanism, times in entries:
-        ledger.add(mechanism, times)
-    return max(float(ledger.log_delta_bounds(epsilon)[1]), -1e6) - log_delta
+def _gap(mechanism: Any, times: int, epsilon: float, log_delta: float, whole: bool = True) -> float:
+    """How far log delta is above the target, by its certified upper bound; at most 0 keeps the promise.
+
+    Not `whole`: in the first direction only.
+    """
+    ledger = NumericalAccountant().add(mechanism, times)
+    readings = ledger if whole else next(iter(ledger.privacy_losses().values()))
+    return max(float(readings.log_delta_bounds(epsilon)[1]), -1e6) - log_delta
 
 
-def _last_good(gap: Callable[[float], float], good: float, bad: float) -> float:
+def _last_good(gap: Callable[[float], float], good: float, bad: float, gap_good: float, gap_bad: float) -> float:
     """Between a log-parameter that keeps the promise and one that breaks it: as far from `good` as the promise still holds.
 
     Secant steps kept inside the bracket (Illinois rule); always returns a point at which `gap` was seen to be <= 0.
     """
-    gap_good, gap_bad = gap(good), gap(bad)
     side = 0
     for _ in range(80):
-        if abs(bad - good) <= 1e-12 * max(1.0, abs(good)) or -1e-11 < gap_good <= 0:
+        if abs(bad - good) <= 1e-12 * max(1.0, abs(good)) or -1e-10 < gap_good <= 0:
             break
         step = (good * gap_bad - bad * gap_good) / (gap_bad - gap_good)
         step += (good - bad) * 1e-12  # lean to the good side
@@ -55,16 +56,19 @@ def _last_good(gap: Callable[[float], float], good: float, bad: float) -> float:
 
 def _search(gap: Callable[[float], float], start: float, sign: int, limit: float) -> float:
     """exp of the smallest (sign 1) or largest (sign -1) log-parameter with gap <= 0, from a start, within +-limit of it."""
-    here, step = start, 0.5
-    good = gap(here) <= 0
+    here, step = start, 0.03
+    here_gap = gap(here)
+    good = here_gap <= 0
     while True:
         there = here - sign * step if good else here + sign * step
         if abs(there - start) > limit:
             return np.nan
-        if (gap(there) <= 0) != good:
+        there_gap = gap(there)
+        if (there_gap <= 0) != good:
             break
-        here, step = there, 2 * step
-    return float(np.exp(_last_good(gap, here, there) if good else _last_good(gap, there, here)))
+        here, here_gap, step = there, there_gap, 3 * step
+    ends = (here, there, here_gap, there_gap) if good else (there, here, there_gap, here_gap)
+    return float(np.exp(_last_good(gap, *ends)))
 
 
 def sigma_for(epsilon: float, delta: float, *, q: float = 1.0, times: int = 1, sensitivity: float = 1.0) -> float:
@@ -89,15 +93,26 @@ def sigma_for(epsilon: float, delta: float, *, q: float = 1.0, times: int = 1, s
     if q == 0 or times == 0:
         return 0.0
 
-    def gap(log_sigma: float) -> float:
-        return _gap([(PoissonGaussianLoss(q, np.exp(-log_sigma)), times)], epsilon, log_delta)
+    def gap(log_sigma: float, whole: bool = True) -> float:
+        return _gap(PoissonGaussianLoss(q, np.exp(-log_sigma)), times, epsilon, log_delta, whole)
 
-    # start from the Gaussian limit of the composition
-    start = 0.5 * np.log(2 * max(times * q * q, 1e-6) * -log_delta) - np.log(max(epsilon, np.exp(log_delta), 1e-6))
-    start = max(start, -1.0)
-    if np.log(q) * 1 <= log_delta and times == 1 and epsilon >= 0 and gap(-100.0) <= 0:
+    if np.log(q) <= log_delta and times == 1 and gap(-100.0) <= 0:
         return 0.0
-    return sensitivity * _search(gap, float(start), 1, 60.0)
+    start = _limit(epsilon, log_delta, q, times)
+    found = _search(lambda log_sigma: gap(log_sigma, whole=False), start, 1, 60.0)
+    if not (found > 0 and gap(np.log(found)) <= 0):  # the other direction counts
+        found = _search(gap, start, 1, 60.0)
+    return sensitivity * found
+
+
+def _limit(epsilon: float, log_delta: float, q: float, times: int) -> float:
+    """log sigma by the central limit theorem: the place to start from."""
+    low, high = -20.0, 20.0
+    for _ in range(24):  # the mu that gives epsilon at delta
+        middle = (low + high) / 2
+        low, high = (middle, high) if GaussianLoss(np.exp(middle)).log_delta(epsilon) <= log_delta else (low, middle)
+    square = np.exp(2 * low) / times
+    return float(-0.5 * np.log(square if q == 1 else np.log1p(square / q**2)))
 
 
 def q_for(epsilon: float, delta: float, *, sigma: float, times: int = 1, sensitivity: float = 1.0) -> float:
@@ -107,7 +122,7 @@ def q_for(epsilon: float, delta: float, *, sigma: float, times: int = 1, sensiti
     times = count("times", times)
 
     def gap(log_q: float) -> float:
-        return _gap([(PoissonGaussianLoss(min(np.exp(log_q), 1.0), mu), times)], epsilon, log_delta)
+        return _gap(PoissonGaussianLoss(min(np.exp(log_q), 1.0), mu), times, epsilon, log_delta)
 
     if gap(0.0) <= 0:
         return 1.0
@@ -116,7 +131,8 @@ def q_for(epsilon: float, delta: float, *, sigma: float, times: int = 1, sensiti
         low *= 2
         if low < -700:
             return 0.0
-    return float(np.exp(_last_good(gap, low, low / 2 if low < -1 else 0.0)))
+    high = low / 2 if low < -1 else 0.0
+    return float(np.exp(_last_good(gap, low, high, gap(low), gap(high))))
 
 
 def times_for(epsilon: float, delta: float, mechanism: Any, *, most: int = 10**9) -> int:
@@ -128,7 +144,7 @@ def times_for(epsilon: float, delta: float, mechanism: Any, *, most: int = 10**9
     most = count("most", most)
 
     def good(times: int) -> bool:
-        return _gap([(mechanism, times)], epsilon, log_delta) <= 0
+        return _gap(mechanism, times, epsilon, log_delta) <= 0
 
     if good(most):
         return most

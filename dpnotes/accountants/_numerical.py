@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ from numpy.typing import ArrayLike
 
 from dpnotes._validate import count, fail, nonnegative, plain, probability
 from dpnotes.accountants._base import Accountant
-from dpnotes.privacy_loss import PrivacyLoss, independent_sum
+from dpnotes.privacy_loss import IndependentSum, PrivacyLoss, independent_sum
+from dpnotes.privacy_loss._sums import proved_below
+
+WIDE = 1e-3  # relative width of a bracket from which the Rényi route and the sum of total variations are asked, too
 
 
 def directed_losses(mechanism: Any) -> dict[str, PrivacyLoss]:
@@ -27,6 +31,76 @@ def directed_losses(mechanism: Any) -> dict[str, PrivacyLoss]:
         raise fail("mechanism", mechanism, "a PrivacyLoss or something with privacy_losses(): the numerical accountant "
                    "composes the privacy loss itself, so that a bare guarantee must come as the loss that dominates it")
     return losses()
+
+
+def _parts(loss: PrivacyLoss) -> tuple[tuple[PrivacyLoss, int], ...]:
+    return loss.parts if isinstance(loss, IndependentSum) else ((loss, 1),)
+
+
+def _total_variation(loss: PrivacyLoss) -> float:
+    """At least the delta at epsilon = 0: total variations of independent parts add up at most."""
+    return float(sum(k * part.delta(0.0) for part, k in _parts(loss)))
+
+
+def _by_orders(loss: PrivacyLoss, reading: str, at: float) -> float:
+    """The reading ("epsilon" or "delta") of a Rényi ledger of the same parts: no wall of rare large losses can spoil it."""
+    from dpnotes.accountants._renyi import RenyiAccountant
+
+    ledger = RenyiAccountant()
+    try:
+        for part, k in _parts(loss):
+            ledger.add(part, k)
+        with np.errstate(all="ignore"):
+            return float(getattr(ledger, reading)(at))
+    except ValueError:  # no finite moment, so that route says nothing
+        return np.inf
+
+
+def _epsilon_bounds(loss: PrivacyLoss, delta: float) -> tuple[float, float]:
+    """The loss's own bounds; where they are wide, two other routes to an upper bound are asked as well."""
+    try:
+        with np.errstate(all="ignore"):
+            lower, upper = loss.epsilon_bounds(delta)
+    except (ArithmeticError, ValueError):  # the inversion has left the range of floats, and says nothing
+        lower, upper = 0.0, np.inf
+    if 0 < delta < 1 and not upper - lower <= WIDE * upper < np.inf:
+        if _total_variation(loss) * (1 + 1e-9) <= delta:
+            return 0.0, 0.0
+        upper = float(np.fmin(upper, _by_orders(loss, "epsilon", delta) * (1 + 1e-9)))
+    return lower, max(lower, upper)
+
+
+def _log_delta_bounds(loss: PrivacyLoss, epsilon: float) -> tuple[float, float]:
+    """The same for the logarithm of delta."""
+    try:
+        with np.errstate(all="ignore"):
+            lower, upper = loss.log_delta_bounds(epsilon)
+    except (ArithmeticError, ValueError):
+        lower, upper = -np.inf, 0.0
+    if np.isfinite(epsilon) and upper > -np.inf and not upper - lower <= WIDE:
+        others = [_total_variation(loss), _by_orders(loss, "delta", epsilon)]
+        upper = min([upper, *(float(np.log(other)) + 1e-9 for other in others if 1e-290 < other < 1)])
+    return lower, max(lower, upper)
+
+
+def _worst_epsilon(losses: list[PrivacyLoss], delta: float) -> tuple[float, float]:
+    """The largest epsilon bounds, skipping a direction only where its delta is proved to be smaller."""
+    lower, upper = _epsilon_bounds(losses[0], delta)
+    for before, other in pairwise(losses):
+        if not 0 < delta < 1 or not proved_below(other, before, lower, float(np.log(delta))):
+            own = _epsilon_bounds(other, delta)
+            lower, upper = max(lower, own[0]), max(upper, own[1])
+    return lower, upper
+
+
+def _worst_log_delta(losses: list[PrivacyLoss], epsilon: float) -> tuple[float, float]:
+    """The same for delta."""
+    lower, upper = _log_delta_bounds(losses[0], epsilon)
+    for before, other in pairwise(losses):
+        if not proved_below(other, before, epsilon, lower):
+            own = _log_delta_bounds(other, epsilon)
+            lower, upper = max(lower, own[0]), max(upper, own[1])
+    return lower, upper
 
 
 class NumericalAccountant(Accountant):
@@ -85,16 +159,16 @@ class NumericalAccountant(Accountant):
     def epsilon_bounds(self, delta: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the smallest epsilon >= 0 that is enough at `delta`."""
         delta = probability("delta", delta)
-        sides = [loss.epsilon_bounds(delta) for loss in self.privacy_losses().values()]
-        lower, upper = (np.max([np.asarray(side[i]) for side in sides], axis=0) for i in (0, 1))
-        return plain(lower), plain(upper)
+        losses = list(self.privacy_losses().values())
+        pairs = np.array([_worst_epsilon(losses, float(d)) for d in delta.flat]).reshape(*delta.shape, 2)
+        return plain(pairs[..., 0]), plain(pairs[..., 1])
 
     def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the natural logarithm of the smallest delta, right far below the smallest float."""
         epsilon = nonnegative("epsilon", epsilon)
-        sides = [loss.log_delta_bounds(epsilon) for loss in self.privacy_losses().values()]
-        lower, upper = (np.max([np.asarray(side[i]) for side in sides], axis=0) for i in (0, 1))
-        return plain(lower), plain(upper)
+        losses = list(self.privacy_losses().values())
+        pairs = np.array([_worst_log_delta(losses, float(e)) for e in epsilon.flat]).reshape(*epsilon.shape, 2)
+        return plain(pairs[..., 0]), plain(pairs[..., 1])
 
     def delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
         """(lower, upper) around the smallest delta that is enough at `epsilon` >= 0."""
@@ -116,8 +190,7 @@ class NumericalAccountant(Accountant):
         delta = float(probability("delta", delta))
         counts = [count("times", k) for k in np.asarray(times).ravel().tolist()]
         losses = self.privacy_losses().values()
-        rows = [[loss.repeat(k).epsilon_bounds(delta) for k in counts] for loss in losses]
-        bounds = np.max(np.array(rows, dtype=float).reshape(len(rows), len(counts), 2), axis=0)
+        bounds = np.array([_worst_epsilon([loss.repeat(k) for loss in losses], delta) for k in counts]).reshape(-1, 2)
         return bounds[:, 0], bounds[:, 1]
 
     def _precision(self, delta: float) -> str:
@@ -126,4 +199,7 @@ class NumericalAccountant(Accountant):
             return "exact"
         if not np.isfinite(upper):
             return ""
-        return f"within {(upper - lower) / upper:.0e} of the exact value" if lower > 0 else "lower bound 0"
+        width = (upper - lower) / upper
+        if width > WIDE:
+            return f"may be loose: the exact value lies between {lower:.6g} and this"
+        return f"within {width:.0e} of the exact value"

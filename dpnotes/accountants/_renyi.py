@@ -55,7 +55,7 @@ class RenyiAccountant(Accountant):
         self.conversion = conversion
 
     def _check(self, mechanism: Any) -> None:
-        for curve in curves_of(mechanism).values():
+        for curve in quick_curves_of(mechanism).values():
             if not np.isfinite(curve(1 + 1e-6)):
                 raise fail("mechanism", mechanism, "finite in at least one Rényi divergence: this one can show everything (its "
                            "loss is infinite with positive probability, or its noise is none), and every order above 1 sees that")

@@ -33,6 +33,7 @@ class PrivacyLoss(ABC):
     infinity_mass: float
     minimum: float
     maximum: float
+    _fine = False  # whether a first, quick answer on a line was too wide
 
     @abstractmethod
     def _log_delta(self, epsilon: FloatArray) -> FloatArray: ...
@@ -72,6 +73,9 @@ class PrivacyLoss(ABC):
         `copies` says to which power M will be raised, for losses that can choose between quick and exact.
         """
         raise NotImplementedError(f"{type(self).__name__} has no error bound for its complex moments, so no certified sums")
+
+    def _expect(self, c: float, y: float) -> None:  # noqa: B027
+        """Notice that M will be asked for on the line Re z = c, probably up to Im z = y."""
 
     def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
         """A bound on log|M(c + iv)| that holds for all v >= y. Where nothing better is known, log M(c)."""

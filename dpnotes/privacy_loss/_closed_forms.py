@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import erf, exp, log, log1p, sqrt
 from typing import Any
 
 import numpy as np
@@ -56,14 +57,26 @@ class GaussianLoss(PrivacyLoss):
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         if self._degenerate or not 0 < delta < 1:
             return super()._epsilon_bounds(delta)
-        target, at_zero = np.log(delta), self._log_delta(np.zeros(()))
+        target, at_zero = log(delta), log(erf(self.mu / 8**0.5))
         if at_zero <= target - 4e-15 * (10 - target):
             return 0.0, 0.0
         if self.mu > 1e8:  # delta is the tail but for e**epsilon Phi(-b), which moves epsilon by less than 2: nothing here
             epsilon = self.mu**2 / 2 - self.mu * ndtri_exp(target)
             return float(epsilon * (1 - 2e-15)), float(epsilon * (1 + 2e-15))
         # log_delta is concave and falls, so Newton from the right of the root comes down to it without overshooting.
-        epsilon = self.mu**2 / 2 + self.mu * np.sqrt(-2 * target)
+        epsilon = self.mu**2 / 2 + self.mu * sqrt(-2 * target)
+        for _ in range(20):  # a start from the formula as it stands, which cancels
+            a, b = epsilon / self.mu - self.mu / 2, epsilon / self.mu + self.mu / 2
+            first = float(log_ndtr(-a))
+            second = exp(min(epsilon + float(log_ndtr(-b)) - first, 0.0))
+            if not 0 < second < 0.999:
+                break
+            step = (first + log1p(-second) - target) * (1 - second) / second
+            if epsilon + step <= 0:
+                break
+            epsilon += step
+            if abs(step) <= 1e-8 * epsilon:
+                break
         for _ in range(60):
             value = self._log_delta(np.asarray(epsilon))
             slope = -np.exp(gaussian_terms(epsilon, self.mu)[2] - value)
@@ -129,6 +142,7 @@ class LaplaceLoss(PrivacyLoss):
         self.bound = scalar("epsilon", nonnegative("epsilon", epsilon))
         self.infinity_mass = float(np.isinf(self.bound))
         self.minimum, self.maximum = (np.inf if self.infinity_mass else -self.bound), self.bound
+        self._levels: dict[float, float] = {}
 
     def _log_delta(self, epsilon: FloatArray) -> FloatArray:
         if self.infinity_mass:
@@ -192,7 +206,9 @@ class LaplaceLoss(PrivacyLoss):
         # The atoms, and the density's transform (e**(z b) - e**(-(z + 1) b)) / (4 (z + 1/2)).
         ends = np.logaddexp(c * self.bound, -(c + 1) * self.bound)
         falling = ends - np.log(2) + np.log1p(0.5 / np.hypot(c + 0.5, y))
-        return np.minimum(falling, self._cumulant(np.array([c]))[0])
+        if c not in self._levels:
+            self._levels[c] = float(self._cumulant(np.array([c]))[0])
+        return np.minimum(falling, self._levels[c])
 
     def _key(self) -> tuple:
         return (self.bound,)

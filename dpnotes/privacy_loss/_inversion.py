@@ -36,7 +36,9 @@ SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
 MODEST = 1e-8  # and of the integral that is left out, where so much takes more than 4096 nodes
 LARGEST_SMOOTHING = 0.5
 MOST_TERMS = 2.0**22
+FEW_NODES = 100  # for a comparison
 ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
+STRIDE = 8  # every eighth order says where to look closer
 COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
 
 
@@ -94,9 +96,9 @@ class Inversion:
 
     def __init__(self, parts, log_mass: float = 0.0) -> None:
         self.parts, self.log_mass = parts, log_mass
-        self.t = ORDERS
-        self.k = self.cumulant(self.t)
         self.line: Line | None = None
+        self._coarse: FloatArray | None = None
+        self._near: dict[int, tuple[FloatArray, FloatArray]] = {}
         # A sum over many atoms at very many nodes would take minutes: fewer nodes then, and a wider bracket.
         atoms = sum(len(getattr(loss, "losses", ())) for loss, _ in parts)
         self.counts = COUNTS[max(MOST_TERMS / max(atoms, 1), 512) >= COUNTS]
@@ -113,10 +115,20 @@ class Inversion:
     def _orders(self, objective) -> tuple[FloatArray, FloatArray]:
         """The orders around the one where `objective(t, K)` is least. A fixed grid, so that what a loss keeps is used again."""
         with np.errstate(invalid="ignore"):
-            best = int(np.nanargmin(objective(self.t, self.k)))
-        near = slice(max(best - 16, 0), best + 17)
-        keep = np.isfinite(self.k[near])
-        return self.t[near][keep], self.k[near][keep]
+            best = STRIDE * int(np.nanargmin(objective(*self.coarse)))
+        if best not in self._near:
+            t = ORDERS[max(best - 16, 0) : best + 17]
+            k = self.cumulant(t)
+            keep = np.isfinite(k)
+            self._near[best] = t[keep], k[keep]
+        return self._near[best]
+
+    @property
+    def coarse(self) -> tuple[FloatArray, FloatArray]:
+        """Orders far apart, and log M there."""
+        if self._coarse is None:
+            self._coarse = self.cumulant(ORDERS[::STRIDE])
+        return ORDERS[::STRIDE], self._coarse
 
     def _log_excess(self, c: float, period: float, epsilon: float, t: FloatArray, k: FloatArray, tail: bool) -> float:
         """log of a bound on the trapezoid rule's excess over the exact value."""
@@ -140,7 +152,7 @@ class Inversion:
         period[height > max(log_value, np.min(height)) + 7] = np.inf
         cost = period * (1 + 0.3 * (height - np.min(height)))
         best = int(np.argmin(cost))
-        return float(t[best]), float(period[best]) * 1.0001
+        return float(t[best]), float(2 ** (np.ceil(8 * np.log2(period[best] * 1.0001)) / 8))  # few values: nodes serve again
 
     def _modulus(self, c: float, y: FloatArray, sharp: bool) -> FloatArray:
         """log of a bound on |M(c + iv)| for all v >= y, which falls in y; `sharp` may cost more and be lower."""
@@ -153,6 +165,8 @@ class Inversion:
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
         """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
         c, period = self._choose(epsilon, log_value, t, k)
+        for loss, _ in self.parts:
+            loss._expect(c, 24 * 2 * np.pi / period)
         counts = self.counts
         logs: dict[tuple[int, bool], float] = {}
 
@@ -252,6 +266,27 @@ class Inversion:
                 lower = max(lower, float(np.log(np.exp(low) + fall / share)))
         return lower, upper
 
+    def stays_below(self, epsilon: float, log_delta: float, line: Line) -> bool:
+        """Whether log delta(epsilon) <= log_delta is proved cheaply: by Chernoff's bound, or by few nodes on another sum's line.
+
+        The trapezoid rule is never below delta, whatever the line and the step: False says nothing, True is certain.
+        """
+        if line.smoothing or len(line.y) > FEW_NODES:
+            t, k = self.coarse
+            with np.errstate(invalid="ignore"):
+                return bool(np.nanmin(k - t * epsilon + log_chernoff(t)) <= log_delta)
+        self.line = Line(self.parts, line.c, line.period, len(line.y) - 1, 0.0)
+        total, error, _, factor = self.line.value(epsilon, 0.0)
+        room = np.exp(min(log_delta - factor, 700.0)) * (1 - 1e-12) - total - error
+        if room <= 0:
+            return False
+        for sharp in (False, True):  # the second costs more
+            self.line.sharp = sharp
+            below = self._log_rest(epsilon, 0.0, False) - factor <= np.log(room)
+            if below:
+                break
+        return bool(below)
+
     def epsilon_bounds(self, log_delta: float, slack: float) -> tuple[float, float]:
         """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta +- slack, for the finite part."""
         t, k = self._orders(lambda t, k: (k + log_chernoff(t) - log_delta) / t)
@@ -265,9 +300,12 @@ class Inversion:
             low, high, slope = self.bounds(epsilon)
             lower = max(lower, self._step(epsilon, log_delta + slack, low, slope, 0))
             upper = min(upper, self._step(epsilon, log_delta - slack, high, slope, 1))
-            if upper - lower < 1e-9 * upper or upper - lower > 0.5 * width:
+            enough = 1e-9 if len(self.line.y) <= 4097 else 1e-6  # more digits would take many times as long
+            if upper - lower < enough * upper or upper - lower > 0.5 * width:
                 break
             width = upper - lower
+            for loss, _ in self.parts:
+                loss._fine = True
         return lower, upper
 
     def _newton(self, epsilon: float, log_delta: float) -> float:

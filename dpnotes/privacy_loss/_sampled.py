@@ -14,6 +14,7 @@ from dpnotes.privacy_loss._transform import moments_from_delta
 
 FEW_NODES, MOST_WORK = 100, 2_000_000  # beyond, the moments on a line come from one Fourier transform
 MANY_COPIES = 500
+MOST_ROUNDINGS = 3_000_000  # of nodes times copies, where the quicker sum is good enough
 DIRECTIONS = ("remove", "add")
 
 
@@ -63,6 +64,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         self._tables: dict[tuple[float, int], tuple] = {}
         self._cumulants: dict[tuple, FloatArray] = {}
         self._orders: dict[tuple[float, str], Orders] = {}
+        self._nodes: dict[tuple[float, float], tuple[np.ndarray, FloatArray]] = {}
 
     def __getnewargs__(self) -> tuple:
         return self.q, self.mu, self.direction
@@ -77,10 +79,13 @@ class PoissonGaussianLoss(PrivacyLoss):
     def _inner_loss(self, loss: FloatArray) -> FloatArray:
         """log R, where log(1 - q + q R) = loss; -inf at and below the edge log(1 - q)."""
         inside = np.maximum(loss, np.log1p(-self.q))
-        with np.errstate(divide="ignore", over="ignore"):
-            near = np.log1p(np.maximum(np.expm1(np.minimum(inside, 700.0)) / self.q, -1.0))
-            far = inside - np.log(self.q) + np.log1p((self.q - 1) * np.exp(-np.maximum(inside, 0.0)))
-        return np.where(inside < 1.0, near, far)
+        near = np.asarray(inside < 1.0)
+        with np.errstate(divide="ignore"):
+            inner = np.asarray(np.log1p(np.maximum(np.expm1(np.minimum(inside, 1.0)) / self.q, -1.0)))
+        if not near.all():
+            far = inside[~near]
+            inner[~near] = far - np.log(self.q) + np.log1p((self.q - 1) * np.exp(-far))
+        return inner
 
     def _output(self, loss: FloatArray) -> FloatArray:
         """The output x with log h(x) = loss."""
@@ -128,7 +133,7 @@ class PoissonGaussianLoss(PrivacyLoss):
     def _at(self, c: float, y: float = 0.0, use: str = "line") -> Orders:
         """The quadrature for real part c, fine enough for imaginary parts up to y; one for each use, no finer than it needs."""
         key = (c, use if y > 0 else "")
-        kept = self._orders.get(key)
+        kept = self._orders.get(key) or (self._orders.get((c, "line")) if y == 0 else None)
         if kept is None or kept.y < y:
             if len(self._orders) > 40:
                 self._orders.clear()
@@ -172,11 +177,23 @@ class PoissonGaussianLoss(PrivacyLoss):
         return self._cumulants[key]
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
+        key = float(z[0].real), float(z[1].imag)
+        value, error = self._nodes.get(key, ((), ()))
+        if len(value) >= len(z):
+            return value[: len(z)], error[: len(z)]
         orders = self._at(float(z[0].real), float(z[-1].imag))
         # The transform's error grows like |z|**2 and is raised to the power: it is for few copies.
         if len(z) > FEW_NODES and len(z) * orders.count > MOST_WORK * (1 if copies < MANY_COPIES else 30):
-            return moments_from_delta(self, z)
-        return orders.ready().on_line(z.imag)
+            return moments_from_delta(self, z, seen=40.0 if self._fine else 26.0)
+        if len(self._nodes) > 40:
+            self._nodes.clear()
+        orders.ready()
+        sure = copies * orders.count > MOST_ROUNDINGS
+        self._nodes[key] = orders.on_line(z.imag) if sure else orders.on_grid(key[1], len(z))
+        return self._nodes[key]
+
+    def _expect(self, c: float, y: float) -> None:
+        self._at(c, y)
 
     def _log_delta_and_size(self, l: FloatArray) -> tuple[FloatArray, FloatArray]:
         """A quicker log delta, and the log of the larger of the two terms whose difference it is. l in increasing order."""
@@ -188,7 +205,8 @@ class PoissonGaussianLoss(PrivacyLoss):
             first, second = np.log(self.q) + log_ndtr(self.mu - x), np.log(self.q) + log_ndtr(-x) + inner
         else:
             first, second = log1mexp(inside - self.maximum) + log_ndtr(x), inside + np.log(self.q) + log_ndtr(x - self.mu)
-        value = first + log1mexp(np.minimum(second - first, 0.0))
+        with np.errstate(divide="ignore"):
+            value = first + np.log(-np.expm1(np.minimum(second - first, 0.0)))
         outside = log1mexp(np.minimum(l[:edge], 0.0)) if self._remove else np.full(len(l) - edge, -np.inf)
         return tuple(np.concatenate([outside, part] if self._remove else [part, outside]) for part in (value, first))
 
@@ -228,7 +246,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         fine = self._at(c, float(y[-1]), "table").ready()
         if fine.count * len(y) > 10 * MOST_WORK:
             return step, None
-        value, error = fine.on_line(y)
+        value, error = fine.on_grid(step, len(y))
         g = np.exp(2 * (value.real - fine.level)) * (1 + np.minimum(error, 1e100)) ** 2
         between = np.maximum(g[:-1], g[1:]) + step * step * variance / 4
         beyond = np.exp(2 * (orders.log_modulus(float(y[-1])) - orders.level))

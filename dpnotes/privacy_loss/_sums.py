@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammaln
 
 from dpnotes._validate import FloatArray, count, plain, real
-from dpnotes.privacy_loss._base import PrivacyLoss
+from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._special import UNIT, log1mexp
@@ -157,7 +157,9 @@ def _log_multinomial(n: int, counts: np.ndarray, log_p: FloatArray) -> tuple[Flo
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.where(counts > 0, counts * (np.log(counts) - np.log(expected)), 0.0) + expected - counts
     # r log r + 1 - r for r = 1 + s, without cancellation: s**2 sum of (-s)**j / ((j + 1) (j + 2))
-    series = sum((-shift) ** j / ((j + 1) * (j + 2)) for j in range(30))
+    series = np.zeros_like(shift)
+    for j in range(29, -1, -1):
+        series = 1 / ((j + 1) * (j + 2)) - shift * series
     deviance = np.where(near, expected * shift * shift * series, far)
     with np.errstate(divide="ignore"):
         stirling = np.where(counts > 0, _stirling_error(counts) + 0.5 * np.log(2 * np.pi * np.maximum(counts, 1)), 0.0)
@@ -218,6 +220,7 @@ class IndependentSum(PrivacyLoss):
     def _key(self) -> tuple:
         return (frozenset(self.parts),)
 
+    @_far_out
     def log_delta_bounds(self, epsilon):
         epsilon = real("epsilon", epsilon)
         pairs = np.array([self._log_delta_bounds(float(e)) for e in epsilon.flat]).reshape(*epsilon.shape, 2)
@@ -310,6 +313,17 @@ class IndependentSum(PrivacyLoss):
         return independent_sum([(loss.swapped, k) for loss, k in self.parts])
 
 
+def proved_below(loss: PrivacyLoss, read: PrivacyLoss, epsilon: float, log_delta: float) -> bool:
+    """Whether log delta of `loss` at `epsilon` >= 0 is quickly proved to be at most `log_delta`. False says nothing.
+
+    `read` is a sum that has just been read near that point: its line serves again.
+    """
+    sums = all(type(one) is IndependentSum and not one.infinity_mass for one in (loss, read))
+    if not (sums and 0 < epsilon < np.inf and -np.inf < log_delta < 0) or read._solver.line is None:
+        return False
+    return loss._solver.stays_below(epsilon, log_delta, read._solver.line)
+
+
 class LaplaceSum(IndependentSum):
     """A few copies of one Laplace loss: exact but for rounding, which the bounds include.
 
@@ -363,5 +377,5 @@ class LaplaceSum(IndependentSum):
 
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         (part, k), = self.parts
-        exact = delta > 0 and 16 * (k + 2) * UNIT * (1 + np.exp(-part.bound)) ** k < 1e-11 * delta
+        exact = delta > 0 and 16 * (k + 2) * UNIT * (1 + np.exp(-part.bound)) ** k < 1e-10 * delta
         return PrivacyLoss._epsilon_bounds(self, delta) if exact or delta == 0 else super()._epsilon_bounds(delta)

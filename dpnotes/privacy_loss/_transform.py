@@ -24,7 +24,7 @@ def log_chernoff(t: FloatArray) -> FloatArray:
     return t * np.log(t / (1 + t)) - np.log1p(t)
 
 
-def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0) -> tuple[np.ndarray, FloatArray]:
+def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0, seen: float = 26.0) -> tuple[np.ndarray, FloatArray]:
     """log M at z = c + i j H, j = 0, 1, ..., and a bound on the relative error of each M.
 
     loss : supplies `_log_delta_and_size(l)`, the log of delta and of a bound on the terms whose rounding it carries;
@@ -36,7 +36,8 @@ def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0) -> tuple[np.nd
     while True:  # finer until what folds over cannot be seen, or it gets too long
         h = period / points
         folded = float(loss._modulus(c, np.array([1.5 * np.pi / h]))[0]) + 2 * np.log(h / (2 * np.pi)) + np.log(4.2)
-        if folded + 2 * np.log(abs(z[-1])) < -digits or points >= FINEST:
+        # z (z + 1) leaves again in the sum over nodes. The finest step takes twice as long: only where little is seen without.
+        if folded + np.log(len(z)) < (-seen if points < FINEST // 2 else 14 - seen) or points >= FINEST:
             break
         points *= 2
     t = c + np.exp2(np.arange(-4.0, 24.0)) * max(c, 1.0) / 64
