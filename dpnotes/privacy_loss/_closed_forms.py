@@ -65,7 +65,7 @@ class GaussianLoss(PrivacyLoss):
             return float(epsilon * (1 - 2e-15)), float(epsilon * (1 + 2e-15))
         # log_delta is concave and falls, so Newton from the right of the root comes down to it without overshooting.
         epsilon = self.mu**2 / 2 + self.mu * sqrt(-2 * target)
-        for _ in range(20):  # a start from the formula as it stands, which cancels
+        for _ in range(20 if self.mu < 1e3 else 0):  # a start from the formula as it stands, which cancels
             a, b = epsilon / self.mu - self.mu / 2, epsilon / self.mu + self.mu / 2
             first = float(log_ndtr(-a))
             second = exp(min(epsilon + float(log_ndtr(-b)) - first, 0.0))
