@@ -12,7 +12,7 @@ from dpnotes.exercises import EXERCISES
 from dpnotes.figures import all_figures
 
 ROOT = Path(__file__).parents[1]
-CHAPTERS = {int(path.name[:2]): path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
+CHAPTERS = {int(path.name[:2]): path for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
 BY_NUMBER = pytest.mark.parametrize("number", CHAPTERS)
 
 
@@ -76,6 +76,8 @@ def test_the_ledger_lists_every_claim_of_the_document_on_accuracy_first() -> Non
 def test_every_figure_of_the_document_on_accuracy_first_is_drawn() -> None:
     sources = {figure.source for figure in all_figures().values()}
     assert {f"F2.{i}" for i in range(1, 5)} <= sources
+
+
 def test_the_ledger_lists_every_claim_of_the_fourth_document() -> None:
     ledger = (ROOT / "book" / "claims.md").read_text()
     assert re.findall(r"^\| \*\*S3\.(\d+)\*\*", ledger, re.M) == [str(i) for i in range(1, 22)]

