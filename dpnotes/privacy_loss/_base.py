@@ -81,6 +81,10 @@ class PrivacyLoss(ABC):
         """A bound on log|M(c + iv)| that holds for all v >= y. Where nothing better is known, log M(c)."""
         return np.full(y.shape, self._cumulant(np.array([c]))[0])
 
+    def _lattice(self) -> tuple[float, float, float] | None:
+        """(o, h, off) where every finite value is o plus a multiple of h, but for rounding by at most `off`; else None."""
+        return None
+
     def _key(self) -> tuple:
         """What makes two losses of one kind equal: equal parts of a sum are merged."""
         return (id(self),)

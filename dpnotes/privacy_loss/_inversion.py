@@ -35,7 +35,6 @@ from dpnotes.privacy_loss._transform import log_chernoff
 SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
 MODEST = 1e-8  # and of the integral that is left out, where so much takes more than 4096 nodes
 LARGEST_SMOOTHING = 0.5
-MOST_TERMS = 2.0**22
 FEW_NODES = 100  # for a comparison
 ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
 STRIDE = 8  # every eighth order says where to look closer
@@ -99,9 +98,8 @@ class Inversion:
         self.line: Line | None = None
         self._coarse: FloatArray | None = None
         self._near: dict[int, tuple[FloatArray, FloatArray]] = {}
-        # A sum over many atoms at very many nodes would take minutes: fewer nodes then, and a wider bracket.
-        atoms = sum(len(getattr(loss, "losses", ())) for loss, _ in parts)
-        self.counts = COUNTS[max(MOST_TERMS / max(atoms, 1), 512) >= COUNTS]
+        atoms = any(hasattr(loss, "losses") for loss, _ in parts)
+        self.counts = COUNTS[COUNTS <= (2**15 if atoms else 2**17)]
 
     def cumulant(self, t: FloatArray) -> FloatArray:
         """log M(t), rounded up."""

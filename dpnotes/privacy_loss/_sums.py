@@ -14,18 +14,20 @@ from dpnotes._validate import FloatArray, count, plain, real
 from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
+from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
 from dpnotes.privacy_loss._special import UNIT, log1mexp
 
-MOST_ATOMS = 60_000
+MOST_ATOMS = 2**17
+FEW_ATOMS = 4000  # found one way of drawing them at a time
 MOST_LAPLACE = 12
-MOST_LATTICE = 30_000  # a convolution of two such takes about a second
+MOST_LATTICE = 2000  # a convolution of two such takes about a millisecond
 
 
 def independent_sum(parts: Iterable[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
     """The loss of independent pairs side by side, each (loss, copies): their sum. All read in the same direction.
 
     Gaussians give the Gaussian with mu**2 added up, exactly; losses with finitely many values give all their sums while
-    these are at most 20,000, exactly; everything else gives an `IndependentSum`, whose readings are bounded on both sides.
+    there are at most 131,072, exactly; everything else gives an `IndependentSum`, whose readings are bounded on both sides.
 
     >>> independent_sum([(GaussianLoss(3.0), 1), (GaussianLoss(2.0), 4)]).mu
     5.0
@@ -59,7 +61,6 @@ class ExactSum(DiscreteLoss):
     that was too small to keep.
     """
 
-    mass_error = loss_error = 0.0
     log_lost = -np.inf  # of a bound on mass that was too small to keep
 
     def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
@@ -112,7 +113,13 @@ def _power(loss: DiscreteLoss, copies: int) -> tuple[FloatArray, FloatArray, flo
     inherited, lost = (copies * loss.mass_error, copies * np.exp(loss.log_lost)) if isinstance(loss, ExactSum) else (0.0, 0.0)
     if copies == 1:
         return loss.losses, loss.log_masses, inherited, error, lost
-    if comb(copies + atoms - 1, copies) <= MOST_ATOMS and (atoms < 3 or copies < 4):
+    if copies < 4 and 2 < atoms and atoms**copies <= MOST_ATOMS:
+        losses, log_masses = loss.losses, loss.log_masses
+        for _ in range(copies - 1):
+            losses, log_masses = np.add.outer(losses, loss.losses).ravel(), np.add.outer(log_masses, loss.log_masses).ravel()
+        largest = float(np.max(np.abs(loss.log_masses)))
+        return losses, log_masses, inherited + 4 * copies * UNIT * (1 + largest), error, lost
+    if comb(copies + atoms - 1, copies) <= (MOST_ATOMS if atoms < 3 else FEW_ATOMS if atoms < 7 else 0):
         counts = _compositions(copies, atoms)
         log_masses, mass_error = _log_multinomial(copies, counts, loss.log_masses - np.log1p(-loss.infinity_mass))
         finite = copies * np.log1p(-loss.infinity_mass)
@@ -209,12 +216,15 @@ class IndependentSum(PrivacyLoss):
         self.infinity_mass = float(0.0 - np.expm1(self._log_finite))
         self.minimum = float(sum(k * loss.minimum for loss, k in self.parts))
         self.maximum = float(sum(k * loss.maximum for loss, k in self.parts))
+        self._largest = float(sum(k * getattr(loss, "largest_finite", loss.maximum) for loss, k in self.parts))
         self._inversion: Inversion | None = None
 
     @property
     def _solver(self) -> Inversion:
         if self._inversion is None:
-            self._inversion = Inversion(self.parts, self._log_finite)
+            lattice = common_lattice(self.parts)
+            self._inversion = (LatticeInversion(self.parts, self._log_finite, lattice) if lattice
+                               else Inversion(self.parts, self._log_finite))
         return self._inversion
 
     def _key(self) -> tuple:
@@ -237,7 +247,7 @@ class IndependentSum(PrivacyLoss):
             return tuple(float(np.logaddexp(base, epsilon + v)) + s for v, s in ((low, -4e-16), (high, 4e-16)))
         with np.errstate(divide="ignore"):
             infinite = float(np.log(self.infinity_mass))
-        if epsilon >= self.maximum or epsilon == np.inf:
+        if epsilon >= self._largest or epsilon == np.inf:
             return infinite, infinite
         low, high = self._solver.log_delta_bounds(epsilon)
         return float(np.logaddexp(low, infinite)) - 4e-16, float(np.logaddexp(high, infinite)) + 4e-16
@@ -255,7 +265,7 @@ class IndependentSum(PrivacyLoss):
             return 0.0, self.maximum
         slack = 4 * UNIT * (delta + self.infinity_mass) / rest if self.infinity_mass else UNIT
         lower, upper = self._solver.epsilon_bounds(float(np.log(rest)), slack)
-        return lower, min(upper, self.maximum)
+        return lower, min(upper, self._largest)
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
         return np.array([self._log_tail_bounds(float(x))[1] for x in loss.flat]).reshape(loss.shape)
@@ -265,7 +275,7 @@ class IndependentSum(PrivacyLoss):
             infinite = float(np.log(self.infinity_mass))
         if loss < self.minimum:
             return 0.0, 0.0
-        if loss >= self.maximum or loss == np.inf:
+        if loss >= self._largest or loss == np.inf:
             return infinite, infinite
         low, high = self._solver.log_tail_bounds(loss)
         return float(np.logaddexp(low, infinite)) - 4e-16, float(np.logaddexp(high, infinite)) + 4e-16
