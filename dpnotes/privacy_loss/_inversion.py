@@ -98,7 +98,7 @@ class Inversion:
         self.parts, self.log_mass = parts, log_mass
         self.line: Line | None = None
         self._coarse: FloatArray | None = None
-        self._near: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._near: dict[object, tuple[FloatArray, FloatArray]] = {}
         # A sum over many atoms at very many nodes would take minutes: fewer nodes then, and a wider bracket.
         atoms = sum(len(getattr(loss, "losses", ())) for loss, _ in parts)
         self.counts = COUNTS[max(MOST_TERMS / max(atoms, 1), 512) >= COUNTS]
@@ -139,70 +139,77 @@ class Inversion:
         right = np.min(height - gap - log1mexp(-gap), initial=np.inf)
         return float(np.logaddexp(left, right))
 
-    def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple[float, float]:
-        """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value."""
+    def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
+        """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value; the orders looked at."""
         need = -log_value - np.log(SHARPEST)
-        left = need / t
-        with np.errstate(divide="ignore", invalid="ignore"):
-            right = (k + log_chernoff(t) - t * epsilon + need)[None, :] / (t[None, :] - t[:, None])
-        right = np.where(t[None, :] > t[:, None] * 1.001, right, np.inf).min(axis=1)
-        period = np.maximum(left, right)
-        # Far from the saddle point the terms cancel: allow three digits of that.
-        height = k - t * epsilon + log_chernoff(t)
-        period[height > max(log_value, np.min(height)) + 7] = np.inf
-        cost = period * (1 + 0.3 * (height - np.min(height)))
-        best = int(np.argmin(cost))
-        return float(t[best]), float(2 ** (np.ceil(8 * np.log2(period[best] * 1.0001)) / 8))  # few values: nodes serve again
+        for again in (True, False):
+            height = k - t * epsilon + log_chernoff(t)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                right = (height + need)[None, :] / (t[None, :] - t[:, None])
+            right = np.where(t[None, :] > t[:, None] * 1.001, right, np.inf).min(axis=1)
+            period = np.maximum(need / t, right)
+            # Far from the saddle point the terms cancel: allow three digits of that.
+            cost = np.where(height > max(log_value, np.min(height)) + 7, np.inf, period * (1 + 0.3 * (height - np.min(height))))
+            best = int(np.argmin(cost))
+            if not again or right[best] < 1.5 * need / t[best] or len(t) < 5:
+                break
+            # A wall of rare large losses, where log M turns up steeply: look closer.
+            low, high = t[max(best - 1, 0)], t[min(best + 3, len(t) - 1)]
+            key = float(low), float(high)
+            if key not in self._near:
+                between = np.geomspace(low, high, 34)[1:-1]
+                self._near[key] = between, self.cumulant(between)
+            order = np.argsort(t := np.append(t, self._near[key][0]))
+            t, k = t[order], np.append(k, self._near[key][1])[order]
+            keep = np.isfinite(k) & np.append(np.diff(t) > 0, True)
+            t, k = t[keep], k[keep]
+        # few values of c and P: nodes serve again
+        return float(t[best]), float(2 ** (np.ceil(8 * np.log2(period[best] * 1.0001)) / 8)), t, k
 
-    def _modulus(self, c: float, y: FloatArray, sharp: bool) -> FloatArray:
-        """log of a bound on |M(c + iv)| for all v >= y, which falls in y; `sharp` may cost more and be lower."""
+    def _reach(self, c: float, period: float, t: FloatArray, k: FloatArray) -> float:
+        """A guess how far up |M(c + iy)| counts, from the curvature of log M: 25 standard deviations, and some nodes."""
+        place = min(max(int(np.searchsorted(t, c)), 1), len(t) - 2)
+        slopes = np.diff(k[place - 1 : place + 2]) / np.diff(t[place - 1 : place + 2])
+        curvature = 2 * (slopes[1] - slopes[0]) / (t[place + 1] - t[place - 1])
+        return float(np.clip(25 / np.sqrt(max(curvature, 1e-300)), 16 * 2 * np.pi / period, 200 * 2 * np.pi / period))
+
+    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+        """log of a bound on |M(c + iv)| for all v >= y, which falls in y; y in rising order."""
         total = np.zeros(len(y))
         for loss, k in self.parts:
-            bound = loss._modulus(c, y, k if sharp else 1)
+            bound = loss._modulus(c, y, k)
             total += k * bound + 1e-14 * k * np.abs(bound)
         return total
 
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
         """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
-        c, period = self._choose(epsilon, log_value, t, k)
+        c, period, t, k = self._choose(epsilon, log_value, t, k)
+        reach = self._reach(c, period, t, k)
         for loss, _ in self.parts:
-            loss._expect(c, 24 * 2 * np.pi / period)
-        counts = self.counts
-        logs: dict[tuple[int, bool], float] = {}
-
-        def excess(place: int, share: float, sharp: bool) -> float:
-            """log of the integral beyond counts[place] nodes over this share of the value."""
-            if (place, sharp) not in logs:
-                y = np.array([counts[place] * (2 * np.pi / period)])
-                logs[place, sharp] = float((self._modulus(c, y, sharp) - np.log(np.pi * y))[0]) - c * epsilon - log_value
-            return logs[place, sharp] - np.log(share)
-
-        def enough(share: float, sharp: bool) -> int:
-            first, last = 0, len(counts) - 1  # the bound falls in y: bisect
-            while first < last:
-                middle = (first + last) // 2
-                first, last = (first, middle) if excess(middle, share, sharp) <= 0 else (middle + 1, last)
-            return last
-
-        left = excess(len(counts) - 1, SHARPEST, False)
-        sharp = False
-        if left <= np.log(1e4):  # |M| falls
-            place = enough(SHARPEST, False)
-            if counts[place] > 100:
-                place, sharp = enough(SHARPEST, True), True
-            count, smoothing = int(counts[place if counts[place] <= 2**12 else enough(MODEST, sharp)]), 0.0
-        else:  # add the least Gaussian that makes the last count enough
-            count = int(counts[-1])
-            smoothing = min(float(np.sqrt(2 * left) / (count * 2 * np.pi / period)), LARGEST_SMOOTHING)
-        self.line = Line(self.parts, c, period, count, smoothing)
-        self.line.t, self.line.k, self.line.sharp = t, k, sharp
+            loss._expect(c, reach)
+        few = int(np.searchsorted(self.counts, 512))
+        for counts in (self.counts[:few], self.counts[few - 1 :]):  # most need few
+            y = counts * (2 * np.pi / period)
+            modulus = self._modulus(c, y)
+            left = modulus - np.log(np.pi * y) - c * epsilon - log_value  # log of the rest of the integral over the value
+            place = int(np.searchsorted(-left, -np.log(SHARPEST)))
+            if place < len(counts):
+                break
+        last, smoothing = len(counts) - 1, 0.0
+        if place > last and left[last] > np.log(1e4 * SHARPEST):  # |M| does not fall: add the least Gaussian that suffices
+            smoothing = min(float(np.sqrt(2 * (left[last] - np.log(SHARPEST))) / y[last]), LARGEST_SMOOTHING)
+        elif counts[min(place, last)] > 2**12:
+            place = int(np.searchsorted(-left, -np.log(MODEST)))
+        place = min(place, last)
+        self.line = Line(self.parts, c, period, int(counts[place]), smoothing)
+        self.line.t, self.line.k, self.line.modulus, self.line.reach = t, k, modulus[place : place + 1], reach
 
     # Reading the present line.
     def _log_rest(self, epsilon: float, smoothing: float, tail: bool) -> float:
         """log of a bound on the integral beyond the last node."""
         line, last = self.line, self.line.y[-1]
         shells = last * np.exp2(np.arange(64.0)) if tail else np.array([last])
-        bound = self._modulus(line.c, shells, line.sharp) - line.c * epsilon
+        bound = (self._modulus(line.c, shells) if tail else line.modulus) - line.c * epsilon
         bound += smoothing**2 / 2 * (line.c * (line.c + 1) - shells**2)
         if not tail:  # 1/|z (z + 1)| < 1/y**2, and the nodes beyond are below their integral
             return float(bound[0] - np.log(np.pi * last))
@@ -275,17 +282,15 @@ class Inversion:
             t, k = self.coarse
             with np.errstate(invalid="ignore"):
                 return bool(np.nanmin(k - t * epsilon + log_chernoff(t)) <= log_delta)
+        for loss, _ in self.parts:
+            loss._expect(line.c, line.reach)
         self.line = Line(self.parts, line.c, line.period, len(line.y) - 1, 0.0)
         total, error, _, factor = self.line.value(epsilon, 0.0)
         room = np.exp(min(log_delta - factor, 700.0)) * (1 - 1e-12) - total - error
         if room <= 0:
             return False
-        for sharp in (False, True):  # the second costs more
-            self.line.sharp = sharp
-            below = self._log_rest(epsilon, 0.0, False) - factor <= np.log(room)
-            if below:
-                break
-        return bool(below)
+        self.line.modulus = self._modulus(line.c, line.y[-1:])
+        return bool(self._log_rest(epsilon, 0.0, False) - factor <= np.log(room))
 
     def epsilon_bounds(self, log_delta: float, slack: float) -> tuple[float, float]:
         """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta +- slack, for the finite part."""
@@ -321,7 +326,7 @@ class Inversion:
                 break
             move = (np.log(total) + factor - log_delta) * total / slope
             epsilon = max(epsilon - move, 0.0)
-            if abs(move) <= 1e-14 * epsilon or epsilon == 0:
+            if abs(move) <= 1e-8 * epsilon or epsilon == 0:  # the digits double
                 break
         return epsilon
 
