@@ -26,6 +26,8 @@ The contour: Alghamdi et al. (2023), The Saddle-Point Method in Differential Pri
 
 from __future__ import annotations
 
+from math import exp, expm1, inf, log, log1p, log2, pi
+
 import numpy as np
 
 from dpnotes._validate import FloatArray
@@ -60,12 +62,32 @@ class Line:
         self.z, self.log_m, self.relative = z, log_m, relative
         self._terms: dict[tuple[float, bool], tuple] = {}
 
+    def surround(self, t: FloatArray, k: FloatArray, modulus: float) -> Line:
+        """Take along what the bounds need: log M at real orders t, and log of a bound on |M| beyond the last node."""
+        above = t > self.c * (1 + 1e-9)
+        self.t, self.k, self.modulus = t[above], k[above], modulus
+        gap = (self.t - self.c) * self.period
+        self.fall, self.chernoff = -gap - log1mexp(-gap), log_chernoff(self.t)
+        return self
+
+    def log_excess(self, epsilon: float, smoothing: float, log_mass: float, tail: bool) -> float:
+        """log of a bound on the trapezoid rule's excess over the exact value."""
+        decay = self.c * self.period
+        height = self.k + self.fall - self.t * epsilon
+        if not tail:
+            height += self.chernoff
+        if smoothing:
+            height += smoothing**2 / 2 * self.t * (self.t + 1)
+        right = float(height.min(initial=np.inf))
+        left = log_mass - decay - log(-expm1(-decay))
+        return max(left, right) + log1p(exp(-abs(left - right)))
+
     def terms(self, smoothing: float, tail: bool):
-        """Trapezoid terms without e**(-iy epsilon), relative to e**level, and a bound on their summed error."""
+        """Trapezoid terms without e**(-iy epsilon), relative to e**level, their derivative, and a bound on their summed error."""
         key = (smoothing, tail)
         if key not in self._terms:
-            extra = smoothing**2 / 2 * (self.z * (self.z + 1) - self.c * (self.c + 1))
             kernel = self.z if tail else self.z * (self.z + 1)
+            extra = smoothing**2 / 2 * (self.z * (self.z + 1) - self.c * (self.c + 1)) if smoothing else np.zeros(1)
             with np.errstate(under="ignore"):
                 g = (2 / self.period) * np.exp(self.log_m + extra) / kernel
             g[0] /= 2
@@ -73,18 +95,22 @@ class Line:
             error = np.sum(size * (np.expm1(np.minimum(self.relative, 600.0)) + UNIT * (8 + np.abs(extra))))
             left_out = np.cumsum(size[::-1])[::-1]
             kept = max(int(np.searchsorted(-left_out, -1e-17 * left_out[0])), 1)  # the others move into the error
-            error = float(error) * (1 + 1e-9) + (left_out[kept] if kept < len(g) else 0.0)
-            self._terms[key] = g[:kept], left_out[0], np.sum(size * self.y), error
+            error = float(error) * (1 + 1e-9) + (float(left_out[kept]) if kept < len(g) else 0.0)
+            total, g, y = float(left_out[0]), g[:kept], self.y[:kept]
+            self._terms[key] = g, g * self.z[:kept], -1j * y, total, float(size @ self.y), error + UNIT * (20 + log2(kept)) * total
         return self._terms[key]
 
     def value(self, epsilon: float, smoothing: float, tail: bool = False) -> tuple[float, float, float, float]:
         """(sum, its error, its derivative in epsilon, log of the factor to multiply them by)."""
-        g, size, moment, error = self.terms(smoothing, tail)
-        rotated = g * np.exp(-1j * epsilon * self.y[: len(g)])
-        error += UNIT * ((20 + np.log2(len(g))) * size + 2 * abs(epsilon) * moment)
+        g, slopes, turn, size, moment, error = self.terms(smoothing, tail)
+        turned = np.exp(epsilon * turn)
         log_factor = self.level + smoothing**2 / 2 * self.c * (self.c + 1) - self.c * epsilon
-        error += 4 * UNIT * size * (abs(self.level) + self.c * abs(epsilon) + 1)
-        return float(rotated.real.sum()), error, -float((rotated * self.z[: len(g)]).real.sum()), log_factor
+        error += UNIT * (2 * abs(epsilon) * moment + 4 * size * (abs(self.level) + self.c * abs(epsilon) + 1))
+        return float((g * turned).real.sum()), error, -float((slopes @ turned).real), log_factor
+
+
+def _log(value: float) -> float:
+    return log(value) if value > 0 else -inf
 
 
 class Inversion:
@@ -129,15 +155,6 @@ class Inversion:
         if self._coarse is None:
             self._coarse = self.cumulant(ORDERS[::STRIDE])
         return ORDERS[::STRIDE], self._coarse
-
-    def _log_excess(self, c: float, period: float, epsilon: float, t: FloatArray, k: FloatArray, tail: bool) -> float:
-        """log of a bound on the trapezoid rule's excess over the exact value."""
-        left = self.log_mass - c * period - log1mexp(-c * period)
-        above = t > c * (1 + 1e-9)
-        gap = (t[above] - c) * period
-        height = k[above] - t[above] * epsilon + (0.0 if tail else log_chernoff(t[above]))
-        right = np.min(height - gap - log1mexp(-gap), initial=np.inf)
-        return float(np.logaddexp(left, right))
 
     def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
         """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value; the orders looked at."""
@@ -202,28 +219,26 @@ class Inversion:
             place = int(np.searchsorted(-left, -np.log(MODEST)))
         place = min(place, last)
         self.line = Line(self.parts, c, period, int(counts[place]), smoothing)
-        self.line.t, self.line.k, self.line.modulus, self.line.reach = t, k, modulus[place : place + 1], reach
+        self.line.surround(t, k, float(modulus[place])).reach = reach
 
     # Reading the present line.
     def _log_rest(self, epsilon: float, smoothing: float, tail: bool) -> float:
         """log of a bound on the integral beyond the last node."""
-        line, last = self.line, self.line.y[-1]
-        shells = last * np.exp2(np.arange(64.0)) if tail else np.array([last])
-        bound = (self._modulus(line.c, shells) if tail else line.modulus) - line.c * epsilon
-        bound += smoothing**2 / 2 * (line.c * (line.c + 1) - shells**2)
+        line, last = self.line, float(self.line.y[-1])
+        start = smoothing**2 / 2 * line.c * (line.c + 1) - line.c * epsilon
         if not tail:  # 1/|z (z + 1)| < 1/y**2, and the nodes beyond are below their integral
-            return float(bound[0] - np.log(np.pi * last))
+            return line.modulus + start - smoothing**2 / 2 * last * last - log(pi * last)
+        shells = last * np.exp2(np.arange(64.0))
+        bound = self._modulus(line.c, shells) + start - smoothing**2 / 2 * shells**2
         # 1/|z| < 1/y: shell by shell; a bound that has not died after 64 doublings gives nothing
         return float(logsumexp(bound + np.log(np.log(2) / np.pi + 1))) if bound[-1] < -700 else np.inf
 
     def _reading(self, epsilon: float, smoothing: float, tail: bool) -> tuple[float, float, float, float]:
         """(lower, upper) for the composition with the smoothing pair, relative to e**factor; the factor; d log / d epsilon."""
-        line = self.line
-        total, error, slope, factor = line.value(epsilon, smoothing, tail)
-        rest = np.exp(min(self._log_rest(epsilon, smoothing, tail) - factor, 700.0))
-        k = line.k + smoothing**2 / 2 * line.t * (line.t + 1)
-        excess = np.exp(min(self._log_excess(line.c, line.period, epsilon, line.t, k, tail) - factor, 700.0))
-        return total - error - rest - excess, total + error + rest, factor, slope / total if total else 0.0
+        total, error, slope, factor = self.line.value(epsilon, smoothing, tail)
+        error += exp(min(self._log_rest(epsilon, smoothing, tail) - factor, 700.0))
+        excess = exp(min(self.line.log_excess(epsilon, smoothing, self.log_mass, tail) - factor, 700.0))
+        return total - error - excess, total + error, factor, slope / total if total else 0.0
 
     def bounds(self, epsilon: float, tail: bool = False) -> tuple[float, float, float]:
         """(lower, upper) for the log of delta or of the tail probability, and the slope of the former in epsilon."""
@@ -234,8 +249,7 @@ class Inversion:
                 return -np.inf, 0.0, slope
             _, wide, wide_factor, _ = self._reading(epsilon, (2 + s * s) * s, False)
             low = 2 * low - wide * np.exp(wide_factor - factor) * (1 + 1e-15)
-        with np.errstate(divide="ignore"):
-            return float(np.log(max(low, 0.0))) + factor, float(np.log(max(high, 0.0))) + factor, slope
+        return _log(low) + factor, _log(high) + factor, slope
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper) around log delta(epsilon) of the finite part."""
@@ -285,12 +299,13 @@ class Inversion:
         for loss, _ in self.parts:
             loss._expect(line.c, line.reach)
         self.line = Line(self.parts, line.c, line.period, len(line.y) - 1, 0.0)
+        self.line.reach = line.reach
         total, error, _, factor = self.line.value(epsilon, 0.0)
-        room = np.exp(min(log_delta - factor, 700.0)) * (1 - 1e-12) - total - error
+        room = exp(min(log_delta - factor, 700.0)) * (1 - 1e-12) - total - error
         if room <= 0:
             return False
-        self.line.modulus = self._modulus(line.c, line.y[-1:])
-        return bool(self._log_rest(epsilon, 0.0, False) - factor <= np.log(room))
+        self.line.modulus = float(self._modulus(line.c, line.y[-1:])[0])
+        return self._log_rest(epsilon, 0.0, False) - factor <= log(room)
 
     def epsilon_bounds(self, log_delta: float, slack: float) -> tuple[float, float]:
         """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta +- slack, for the finite part."""
@@ -315,16 +330,14 @@ class Inversion:
 
     def _newton(self, epsilon: float, log_delta: float) -> float:
         """Where the trapezoid sum equals the target; no bound, only a good place to try."""
-        for _ in range(60):  # far to the right the sum is all rounding error
-            total, error, *_ = self.line.value(epsilon, self.line.smoothing)
-            if total > 2 * error:
+        for _ in range(80):
+            total, error, slope, factor = self.line.value(epsilon, self.line.smoothing)
+            if total <= 2 * error:  # far to the right the sum is all rounding error
+                epsilon /= 1.5
+                continue
+            if slope >= 0:
                 break
-            epsilon /= 1.5
-        for _ in range(20):
-            total, _, slope, factor = self.line.value(epsilon, self.line.smoothing)
-            if total <= 0 or slope >= 0:
-                break
-            move = (np.log(total) + factor - log_delta) * total / slope
+            move = (log(total) + factor - log_delta) * total / slope
             epsilon = max(epsilon - move, 0.0)
             if abs(move) <= 1e-8 * epsilon or epsilon == 0:  # the digits double
                 break
@@ -335,7 +348,7 @@ class Inversion:
         if side == 0 and epsilon == 0:
             return 0.0
         if not slope < 0:
-            return np.inf if side else -np.inf
+            return inf if side else -inf
         step = (abs(value - log_delta) * 1.001 + 1e-15) / -slope + 4e-16 * epsilon
         for _ in range(12):
             if (value <= log_delta) if side else (value > log_delta):

@@ -212,8 +212,8 @@ class PoissonGaussianLoss(PrivacyLoss):
         if copies >= MANY_COPIES:  # far enough up that the variance alone tells where the power dies
             spread = np.sqrt(float(orders.p @ np.square(orders.loss - orders.p @ orders.loss)))
             reach = 10 / (spread * np.sqrt(copies))
-            while copies * orders.log_carried() > -38 and orders.y < 100 * reach:
-                orders = self._at(c, max(2 * orders.y, reach)).ready()
+            while (found := copies * orders.log_carried()) > -38 and orders.y < 100 * reach:  # the logarithm falls like -y**2
+                orders = self._at(c, max(orders.y * np.clip(np.sqrt(-38 / min(found, -1e-3)), 1.5, 6), reach)).ready()
             if y[-1] <= 4 * orders.y and copies * orders.log_carried() <= -38:
                 return orders.log_modulus_near(y)
         far = orders.log_modulus(y)

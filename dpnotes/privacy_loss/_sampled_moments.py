@@ -82,6 +82,7 @@ class Orders:
         self.count = int(min(np.ceil((self.high - self.low) / step), MOST_NODES))
         self.step = (self.high - self.low) / self.count
         self._ready, self._shifted, self._near = False, None, None
+        self._anchors: dict[int, FloatArray] = {}
 
     def ready(self) -> Orders:
         """With nodes and weights: they are made on first use, since a caller may only want to know how many."""
@@ -248,9 +249,9 @@ class Orders:
         return value + self.level, error + self.level_error
 
     def log_modulus(self, y: FloatArray) -> FloatArray:
-        """Bounds on log|M(c + iv)| for all v >= y: the best of some shifts of the line of integration in x.
+        """Bounds on log|M(c + iv)| for all v >= y, y rising: the best of some shifts of the line of integration in x.
 
-        log E[e**(-y argument)] is convex in y, so that between two points a straight line is a bound, too.
+        log E[e**(-y argument)] is convex in y, so that between two powers of 2 a straight line is a bound, too.
         """
         if self._shifted is None:
             shifts = SHIFTS * self.widest
@@ -259,41 +260,50 @@ class Orders:
             missed = np.exp(np.minimum(self.strip - decay - log1mexp(-decay) + np.log(2), 50.0))
             missed += np.exp(np.minimum(self._outside_turned(shifts, 0.0), 50.0))
             self._shifted = shifts, self.power * size, argument, missed
-        shifts, turned, argument, missed = self._shifted
-        at = y if len(y) < 4 else y[0] * np.exp2(np.arange(np.ceil(np.log2(y[-1] / y[0])) + 1))
-        inside = np.exp(turned[:, None, :] - at[:, None] * argument[:, None, :]) @ self.p
-        bound = (shifts * shifts / 2)[:, None] + np.log(inside * (1 + 1e-12) + missed[:, None])
-        least = bound.min(axis=0) if at is y else np.min([np.interp(y, at, line) for line in bound], axis=0)
+        first, last = int(np.floor(np.log2(y[0]))), int(np.ceil(np.log2(y[-1])))
+        new = [j for j in range(first, last + 1) if j not in self._anchors]
+        if new:
+            shifts, turned, argument, missed = self._shifted
+            inside = np.exp(turned - np.exp2(new)[:, None, None] * argument) @ self.p
+            self._anchors.update(zip(new, shifts * shifts / 2 + np.log(inside * (1 + 1e-12) + missed), strict=True))
+        at, lines = np.exp2(np.arange(first, last + 1)), np.array([self._anchors[j] for j in range(first, last + 1)])
+        place = np.minimum(np.searchsorted(at, y, "right"), len(at) - 1)
+        before = np.maximum(place - 1, 0)
+        part = np.where(place > 0, (y - at[before]) / np.maximum(at[place] - at[before], 1e-300), 0.0)[:, None]
+        least = ((1 - part) * lines[before] + part * lines[place]).min(axis=1)
         return self.level + np.minimum(0.0, least) + 1e-15
 
-    def _truncated(self) -> tuple:
-        """S_2 and S_4 for some a, the least 1 - E[cos(v D)] for v >= `self.y`, and how far the sum over nodes is off M."""
+    def _truncated(self) -> tuple[FloatArray, FloatArray]:
+        """Some v up to `self.y`, and bounds on log|M(c + iu) / M(c)| for all u >= v."""
         if self._near is None:
             away = self.loss - float(self.p @ self.loss)
             order = np.argsort(np.abs(away))
             w = np.cumsum(self.p[order] * np.vander(away[order], 5, increasing=True).T, axis=1)[:, :: len(order) // 40 + 1]
             second, fourth = 2 * (w[0] * w[2] - w[1] ** 2), 2 * w[0] * w[4] - 8 * w[1] * w[3] + 6 * w[2] ** 2
             room = UNIT * 8 * (len(order) + 20)  # for the rounding: every product is at most w_0 w_2 or w_0 w_4
+            second, fourth = second - room * w[0] * w[2], fourth + room * w[0] * w[4]
             n = np.array([1.0, 2, 3, 4, 6, 8])
-            carried = -np.expm1(2 * (self.log_modulus(n * self.y) - self.level)) / n**2
+            beyond = float(np.max(-np.expm1(2 * (self.log_modulus(n * self.y) - self.level)) / n**2))
+            v = self.y * np.exp2(np.arange(-100.0, 1) / 8)
+            square = (v * v)[:, None]
+            height = square * (second / 2 - square * fourth / 24)
+            between = np.max(np.minimum(height[:-1], height[1:]), axis=1)  # concave in v**2
+            least = np.minimum.accumulate(np.append(between, max(beyond, 0.0))[::-1])[::-1]
+            # what is bounded is the sum over the nodes, and that is off M by its roundings and `error`
             off = float(self.p @ (self.spread + self.y * self.loss_error)) + self.error
-            self._near = second - room * w[0] * w[2], fourth + room * w[0] * w[4], max(float(carried.max()), 0.0), off
+            size = np.sqrt(np.maximum(1 + UNIT * 4 * (len(self.p) + 20) - least, 0.0)) + off
+            self._near = v, np.minimum(np.log(size), 0.0) + 1e-15
         return self._near
 
     def log_carried(self) -> float:
         """A bound on log|M(c + iv) / M(c)| for all v >= `self.y`."""
-        return 0.5 * float(np.log1p(-self._truncated()[2])) if self.y > 0 else 0.0
+        return float(self._truncated()[1][-1]) if self.y > 0 else 0.0
 
     def log_modulus_near(self, y: FloatArray) -> FloatArray:
-        """The same by the variance, for rising y: up to `self.y` from truncated moments, beyond from what the shifts know."""
-        second, fourth, beyond, off = self._truncated()
-        grid = np.unique(np.concatenate([y[y < self.y], np.geomspace(min(y[0], self.y), self.y, 25)]))
-        square = (grid * grid)[:, None]
-        height = square * (second / 2 - square * fourth / 24)
-        between = np.max(np.minimum(height[:-1], height[1:]), axis=1)  # concave in v**2
-        least = np.minimum(np.minimum.accumulate(np.append(between, beyond)[::-1])[::-1], 1.0)
-        size = np.sqrt(np.maximum(1 + UNIT * 4 * (len(self.p) + 20) - least, 0.0)) + off
-        return self.level + np.minimum(np.log(size)[np.searchsorted(grid, np.minimum(y, self.y))], 0.0) + 1e-15
+        """The same by the variance: up to `self.y` from truncated moments, beyond from what the shifts know."""
+        v, bound = self._truncated()
+        place = np.searchsorted(v, y, "right") - 1
+        return self.level + np.where(place < 0, 0.0, bound[place])
 
     def mean(self) -> float:
         """E[L] = E[e**-L - 1 + L] under P; needs c = 0."""
