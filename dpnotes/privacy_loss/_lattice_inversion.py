@@ -19,7 +19,7 @@ import numpy as np
 
 from dpnotes._validate import FloatArray
 from dpnotes.privacy_loss._atoms import FINEST, common_step
-from dpnotes.privacy_loss._inversion import Inversion
+from dpnotes.privacy_loss._inversion import Inversion, Line
 from dpnotes.privacy_loss._special import UNIT
 
 MOST_NODES = 2**19
@@ -42,8 +42,8 @@ def common_lattice(parts: Iterable[tuple]) -> tuple[float, float, float] | None:
     return float(sum(k * origin for (_, k), (origin, _, _) in zip(parts, own, strict=True))), step, float(off)
 
 
-class LatticeLine:
-    """The terms of the finite sum on one line, for parts given as (loss, copies); reads like `_inversion.Line`."""
+class LatticeLine(Line):
+    """The terms of the finite sum on one line, for parts given as (loss, copies)."""
 
     smoothing = 0.0
 
@@ -110,7 +110,7 @@ class LatticeInversion(Inversion):
         self.origin, self.step, self.off = lattice
 
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
-        c, period = self._choose(epsilon, log_value, t, k)
+        c, period, around, levels = self._choose(epsilon, log_value, t, k)
         least = period / self.step
         if least > MOST_NODES:
             super()._build(epsilon, log_value, t, k)
@@ -120,10 +120,8 @@ class LatticeInversion(Inversion):
         line = self.line
         if not (isinstance(line, LatticeLine) and line.c == c and line.period == nodes * self.step):
             self.line = LatticeLine(self.parts, c, (self.origin, self.step, self.off), nodes)
-        self.line.t, self.line.k, self.line.sharp = t, k, False
-
-    def _log_rest(self, epsilon: float, smoothing: float, tail: bool) -> float:
-        return -np.inf if isinstance(self.line, LatticeLine) else super()._log_rest(epsilon, smoothing, tail)
+        self.line.reach = self.line.y[-1]
+        self.line.surround(around, levels, -np.inf)  # nothing is left out
 
     def _moved(self, epsilon: float) -> float:
         return self.off + 8 * UNIT * (abs(epsilon) + abs(self.origin))
