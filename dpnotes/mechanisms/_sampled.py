@@ -17,6 +17,7 @@ from dpnotes.mechanisms._discrete import Discrete, DiscreteGaussian, DiscreteLap
 from dpnotes.mechanisms._local import RandomizedResponse
 from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PrivacyLoss, poisson_sampled_loss
 from dpnotes.privacy_loss._lattice import DiscreteGaussianLoss
+from dpnotes.privacy_loss._sampled import LARGEST_LAPLACE
 from dpnotes.privacy_loss._special import logsumexp
 
 
@@ -98,7 +99,7 @@ class PoissonSampled(Sampled):
         if mechanism.neighbors != NEIGHBORS[0] and not isinstance(mechanism, RandomizedResponse):
             raise fail("mechanism", mechanism, f"one whose neighbors {NEIGHBORS[0]}, for Poisson sampling")
         self.mechanism = mechanism
-        exact = mechanism.kinds["loss"] == "exact" and isinstance(mechanism.privacy_loss(), GaussianLoss | DiscreteLoss)
+        exact = mechanism.kinds["loss"] == "exact" and _sampled_exactly(mechanism.privacy_loss())
         self.kinds = Mechanism.kinds | {"rho": "upper"} if exact else Sampled.kinds
 
     @property
@@ -107,11 +108,11 @@ class PoissonSampled(Sampled):
         return f"Poisson sampling q={self.q:.6g}"
 
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
-        """Two entries, "remove" and "add". Exact for Gaussian noise and for losses with finitely many values; for others, a loss
-        with finitely many values that dominates theirs takes its place, an upper bound.
+        """Two entries, "remove" and "add". Exact for Gaussian and Laplace noise and for losses with finitely many values; for
+        others, a loss with finitely many values that dominates theirs takes its place, an upper bound.
         """
         loss = self.mechanism.privacy_loss()
-        loss = loss if isinstance(loss, GaussianLoss) else _with_atoms(loss)
+        loss = loss if _sampled_exactly(loss) else _with_atoms(loss)
         return {direction: poisson_sampled_loss(loss, self.q, direction) for direction in ("remove", "add")}
 
     def sample(self, n: int, *, rng: np.random.Generator | None = None) -> np.ndarray:
@@ -196,6 +197,11 @@ class SampledWithoutReplacement(Sampled):
 
     def __repr__(self) -> str:
         return f"{self.mechanism!r}.sampled_without_replacement(m={self.m}, n={self.n})"
+
+
+def _sampled_exactly(loss: PrivacyLoss) -> bool:
+    laplace = isinstance(loss, LaplaceLoss) and (loss.bound <= LARGEST_LAPLACE or np.isinf(loss.bound))
+    return laplace or isinstance(loss, GaussianLoss | DiscreteLoss)
 
 
 def _with_atoms(loss: PrivacyLoss) -> DiscreteLoss:

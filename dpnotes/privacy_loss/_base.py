@@ -34,6 +34,7 @@ class PrivacyLoss(ABC):
     minimum: float
     maximum: float
     _fine = False  # whether a first, quick answer on a line was too wide
+    _most_nodes = 2**17  # on a line, at the first try
 
     @abstractmethod
     def _log_delta(self, epsilon: FloatArray) -> FloatArray: ...

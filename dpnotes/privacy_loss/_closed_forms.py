@@ -19,6 +19,7 @@ from dpnotes.privacy_loss._special import (
     gaussian_terms,
     log1mexp,
     log_gaussian_hockey_stick,
+    log_one_plus,
     logsumexp,
 )
 
@@ -201,7 +202,7 @@ class LaplaceLoss(PrivacyLoss):
         close = (np.abs(v * epsilon) < 0.5) & (np.abs(s) > 0.01)
         v = np.where(close, v, 0.0)
         up, down = (v + 1) * exp_minus_line(v * epsilon) / (2 * v + 1), v * exp_minus_line(-(v + 1) * epsilon) / (2 * v + 1)
-        value = np.where(close, np.log1p(up + down), far)
+        value = np.where(close, log_one_plus(np.where(close, up + down, 0.0)), far)
         with np.errstate(divide="ignore", over="ignore"):
             near_error = 20 * UNIT * (np.abs(up) + np.abs(down)) / np.abs(1 + up + down)
             size = (8 + 4 * np.abs(s) * epsilon) * (1 + np.abs(decay) + np.abs(ramp))
@@ -252,6 +253,7 @@ class DiscreteLoss(PrivacyLoss):
     (0.05, 0.05)
     """
 
+    _most_nodes = 2**15
     mass_error = loss_error = 0.0  # of the masses, relative, and of the losses, where they are not taken as given
     _step: tuple[float, float] | None = None  # of the lattice, and how far off; 0 for none
 
@@ -365,7 +367,7 @@ class DiscreteLoss(PrivacyLoss):
             return far, far_error
         excess = self._masses * exp_minus_line(np.where(close[..., None], powers, 0.0))
         moved = np.where(close, t, 0.0) * self.mean()
-        near = np.log1p(np.sum(excess, axis=-1) + moved)
+        near = log_one_plus(np.sum(excess, axis=-1) + moved)
         near_size = np.sum(np.abs(excess) * (8 + np.abs(self.log_masses)), axis=-1) + 20 * np.abs(moved)
         return np.where(close, near, far), np.where(close, 4 * UNIT * near_size / np.abs(np.exp(near)), far_error)
 

@@ -124,8 +124,7 @@ class Inversion:
         self.line: Line | None = None
         self._coarse: FloatArray | None = None
         self._near: dict[object, tuple[FloatArray, FloatArray]] = {}
-        atoms = any(hasattr(loss, "losses") for loss, _ in parts)
-        self.counts = COUNTS[COUNTS <= (2**15 if atoms else 2**17)]
+        self.counts = COUNTS[min(loss._most_nodes for loss, _ in parts) >= COUNTS]
 
     def cumulant(self, t: FloatArray) -> FloatArray:
         """log M(t), rounded up."""
@@ -321,7 +320,7 @@ class Inversion:
             enough = 1e-9 if len(self.line.y) <= 4097 else 1e-6  # more digits would take many times as long
             if upper - lower < enough * upper or upper - lower > 0.5 * width:
                 break
-            width = upper - lower
+            width, self.counts = upper - lower, COUNTS[4 * self.counts[-1] >= COUNTS]
             for loss, _ in self.parts:
                 loss._fine = True
         return lower, upper

@@ -7,13 +7,14 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from dpnotes._validate import FloatArray, fail, nonnegative, probability, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
-from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss
+from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, cumulants, log_mixture
 from dpnotes.privacy_loss._special import log1mexp
 from dpnotes.privacy_loss._transform import moments_from_delta
 
 FEW_NODES, MOST_WORK = 100, 2_000_000  # beyond, the moments on a line come from one Fourier transform
 MANY_COPIES = 500
+LARGEST_LAPLACE = 700.0  # the largest loss of Laplace noise that can be sampled
 DIRECTIONS = ("remove", "add")
 
 
@@ -231,7 +232,7 @@ def poisson_sampled_loss(loss: PrivacyLoss, q: float, direction: str = "remove")
     """The loss of a mechanism run on a Poisson sample, when its own pair has the given loss. Exact for that pair.
 
     `loss` is that of (with the record, without it), P against Q. "remove" is the pair ((1 - q) Q + q P, Q), "add" its swap:
-    L = log(1 - q + q e**l). Gaussian and finitely-valued losses only; others raise ValueError.
+    L = log(1 - q + q e**l). Gaussian, Laplace and finitely-valued losses only; others raise ValueError.
 
     Parameters
     ----------
@@ -247,12 +248,18 @@ def poisson_sampled_loss(loss: PrivacyLoss, q: float, direction: str = "remove")
         return PoissonGaussianLoss(q, loss.mu, direction)
     if direction not in DIRECTIONS:
         raise fail("direction", direction, "'remove' or 'add'")
-    if not isinstance(loss, DiscreteLoss):
-        raise fail("loss", loss, "Gaussian or finitely-valued: no other sampled loss has certified moments here")
-    if q == 0:
+    laplace = isinstance(loss, LaplaceLoss) and (loss.bound <= LARGEST_LAPLACE or np.isinf(loss.bound))
+    if not laplace and not isinstance(loss, DiscreteLoss):
+        raise fail("loss", loss, f"Gaussian, finitely-valued, or Laplace with a largest loss of at most {LARGEST_LAPLACE:g}: no other sampled loss "
+                   "has certified moments here")
+    if q == 0 or loss.maximum == 0:
         return GaussianLoss(0.0)
     if q == 1:
         return loss if direction == "remove" else loss.swapped
+    if laplace:
+        from dpnotes.privacy_loss._sampled_laplace import PoissonLaplaceLoss
+
+        return PoissonLaplaceLoss(q, loss.bound, direction) if loss.bound < np.inf else PoissonGaussianLoss(q, np.inf, direction)
     # Where P has no mass the mixture has (1 - q) of Q's; where Q has none, q of P's.
     mixed = np.where(loss.losses < 1, np.log1p(q * np.expm1(np.minimum(loss.losses, 1.0))),
                      np.logaddexp(np.log1p(-q), np.log(q) + loss.losses))
