@@ -73,7 +73,7 @@ class PrivacyLoss(ABC):
 
         `copies` says to which power M will be raised, for losses that can choose between quick and exact.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no error bound for its complex moments, so no certified sums")
+        raise ValueError(f"{type(self).__name__} has no error bound for its complex moments, so no certified sums.")
 
     def _expect(self, c: float, y: float) -> None:  # noqa: B027
         """Notice that M will be asked for on the line Re z = c, probably up to Im z = y."""

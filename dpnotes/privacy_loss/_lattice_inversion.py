@@ -131,7 +131,8 @@ class LatticeInversion(Inversion):
         lower, upper = super().log_delta_bounds(epsilon)
         if isinstance(self.line, LatticeLine):
             move = self._moved(epsilon)
-            lower, upper = min(lower, self.bounds(epsilon + move)[0]), max(upper, min(self.bounds(epsilon - move)[1], self.log_mass))
+            lower = min(lower, self.bounds(epsilon + move)[0])
+            upper = max(upper, min(self.bounds(epsilon - move)[1], self.log_mass))
         return lower, upper
 
     def log_tail_bounds(self, loss: float) -> tuple[float, float]:

@@ -250,8 +250,8 @@ def poisson_sampled_loss(loss: PrivacyLoss, q: float, direction: str = "remove")
         raise fail("direction", direction, "'remove' or 'add'")
     laplace = isinstance(loss, LaplaceLoss) and (loss.bound <= LARGEST_LAPLACE or np.isinf(loss.bound))
     if not laplace and not isinstance(loss, DiscreteLoss):
-        raise fail("loss", loss, f"Gaussian, finitely-valued, or Laplace with a largest loss of at most {LARGEST_LAPLACE:g}: no other sampled loss "
-                   "has certified moments here")
+        raise fail("loss", loss, f"Gaussian, finitely-valued, or Laplace with a largest loss of at most {LARGEST_LAPLACE:g}: no "
+                   "other sampled loss has certified moments here")
     if q == 0 or loss.maximum == 0:
         return GaussianLoss(0.0)
     if q == 1:

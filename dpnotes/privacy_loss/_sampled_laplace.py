@@ -58,7 +58,8 @@ class PoissonLaplaceLoss(PrivacyLoss):
 
     def _outer(self, l: FloatArray) -> FloatArray:
         """S where the inner loss is l."""
-        return np.where(l < 1, np.log1p(self.q * np.expm1(np.minimum(l, 1.0))), np.logaddexp(np.log1p(-self.q), np.log(self.q) + l))
+        near = np.log1p(self.q * np.expm1(np.minimum(l, 1.0)))
+        return np.where(l < 1, near, np.logaddexp(np.log1p(-self.q), np.log(self.q) + l))
 
     def _log_delta(self, epsilon: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):

@@ -113,7 +113,7 @@ def _power(loss: DiscreteLoss, copies: int) -> tuple[FloatArray, FloatArray, flo
     inherited, lost = (copies * loss.mass_error, copies * np.exp(loss.log_lost)) if isinstance(loss, ExactSum) else (0.0, 0.0)
     if copies == 1:
         return loss.losses, loss.log_masses, inherited, error, lost
-    if copies < 4 and 2 < atoms and atoms**copies <= MOST_ATOMS:
+    if copies < 4 and atoms > 2 and atoms**copies <= MOST_ATOMS:
         losses, log_masses = loss.losses, loss.log_masses
         for _ in range(copies - 1):
             losses, log_masses = np.add.outer(losses, loss.losses).ravel(), np.add.outer(log_masses, loss.log_masses).ravel()
