@@ -123,6 +123,9 @@ class LatticeInversion(Inversion):
         self.line.reach = self.line.y[-1]
         self.line.surround(around, levels, -np.inf)  # nothing is left out
 
+    def _log_rest(self, epsilon: float, smoothing: float, tail: bool) -> float:
+        return -np.inf if isinstance(self.line, LatticeLine) else super()._log_rest(epsilon, smoothing, tail)
+
     def _moved(self, epsilon: float) -> float:
         return self.off + 8 * UNIT * (abs(epsilon) + abs(self.origin))
 
