@@ -37,6 +37,8 @@ SHIFTS = np.array([0.6, 0.45, 0.3, 0.2, 0.1, 0.05])  # tried for the bound on |M
 def log_mixture(x: FloatArray, q: float, mu: float) -> FloatArray:
     """log(1 - q + q e**(mu x - mu**2 / 2)), to full relative accuracy near 0."""
     exponent = mu * x - mu * mu / 2
+    if q < 0.5 and np.max(exponent, initial=0.0) < 700:  # nothing cancels
+        return np.log1p(q * np.expm1(exponent))
     with np.errstate(over="ignore"):
         change = q * np.expm1(exponent)
     small = np.abs(change) < 0.5
