@@ -66,6 +66,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "n": ("n, the number of records", "few", "many"),
     "q": ("q, the sampling rate", "more private", "more accurate"),
     "common": ("probability of b under P", "", ""),
+    "cut": ("output from which on outputs are merged", "more merged", "fewer merged"),
     "seed": ("seed of the random numbers", "", ""),
     "claim": ("claimed bound, in multiples of αρ", "claims too little", "claims more than needed"),
     "releases": ("number of releases", "fewer", "more"),
