@@ -64,6 +64,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "threshold": ("threshold", "published more often", "published less often"),
     "k": ("k, the number of releases", "few", "many"),
     "n": ("n, the number of records", "few", "many"),
+    "rho": ("ρ, the zCDP parameter", "more private", "more accurate"),
     "q": ("q, the sampling rate", "more private", "more accurate"),
     "common": ("probability of b under P", "", ""),
     "cut": ("output from which on outputs are merged", "more merged", "fewer merged"),

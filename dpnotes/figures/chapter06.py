@@ -65,9 +65,9 @@ def rho_is_a_supremum(ax, alpha=2.0):
 
 
 @figure("zcdp-to-epsilon", chapter=6, source="new", move={"rho": (0.01, 10.0, "log")},
-        caption="What ρ-zCDP is worth in (ε, δ): Bun and Steinke's formula, the tight conversion, and the exact value of Gaussian noise with that ρ.",
-        alt="Three falling curves of epsilon against delta on a logarithmic axis from 10⁻¹² to 0.1. The formula lies highest, the tight conversion below it, "
-            "the exact Gaussian lowest; the gaps change little along the axis.")
+        caption="What ρ-zCDP is worth in (ε, δ): Bun and Steinke's formula, a better conversion, and the exact value of Gaussian noise with that ρ.",
+        alt="Three falling curves of epsilon against delta on a logarithmic axis from 10⁻¹² to 0.1. Bun and Steinke's formula lies highest, the better "
+            "conversion below it, the exact Gaussian lowest; the gaps change little along the axis.")
 def zcdp_to_epsilon(ax, rho=2.5):
     delta = np.geomspace(1e-12, 0.1, 45)
     ax.plot(delta, conversions.zcdp_to_epsilon_bun_steinke(rho, delta), color=RED, linestyle="--", label=_("Bun, Steinke"))
