@@ -38,6 +38,12 @@ BY_HAND = {
     # Chapter 04
     # Chapter 05
     # Chapter 06
+    "rho-of-a-mixed-ledger": 0.25 + 0.375,
+    "noise-for-a-rho-budget": math.sqrt(50),
+    "slope-at-order-two": (math.log(math.cosh(3) / math.cosh(1)) / 2, 2 * math.tanh(1)),
+    "tail-under-rho": math.exp(-121 / 32),
+    "census-in-epsilon": 2.63 + 2 * math.sqrt(26.3 * math.log(10)),
+    "largest-moment": lambda t, rho: [math.exp(((v + 0.5) ** 2 - 0.25) * rho) for v in t],
     # Chapter 07
     # Chapter 08
     # Chapter 09
