@@ -38,7 +38,7 @@ EXERCISES: dict[str, Exercise] = {
          "That is how far l lies above ε.": lambda: np.log(1e6) / 7}),
     "two-orders-one-ledger": Exercise(
         5, lambda: (_two_known().renyi(4), _two_known().renyi(8)),
-        "A bound at one order holds at every smaller order and says nothing of larger ones. So take, for each step, the nearest order above.",
+        "A bound holds at every smaller order and says nothing of larger ones. Take, for each step, the nearest order above.",
         {"At order 8 the first step's bound for order 4 says nothing.": lambda: (0.8, 0.8),
          "Nothing says that the curve is straight between the orders 4 and 16.": lambda: (0.8, 1.0),
          "The second step's bound at order 8 holds at order 4 too, but it cannot be scaled down.": lambda: (0.55, 1.4)}),
