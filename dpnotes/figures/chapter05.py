@@ -190,7 +190,8 @@ def best_order(ax, k=20, delta=1e-6):
     ax.minorticks_off()
     ax.legend(loc="upper center")
     return _("Best order {order:.5g}: ε = {best:.6g}; the grid gives {grid:.6g}; the better conversion {cks:.6g}; exact {exact:.6g}.").format(
-        order=order, best=conversions.zcdp_to_epsilon_bun_steinke(rho, delta), grid=grid.min(), cks=curves[1].min(), exact=exact)
+        order=order, best=conversions.zcdp_to_epsilon_bun_steinke(rho, delta), grid=grid.min(), cks=conversions.zcdp_to_epsilon(rho, delta, "cks"),
+        exact=exact)
 
 
 @figure("three-conversions", chapter=5, source="new", move={"alpha": (1.2, 20.0, "log"), "epsilon": (0.1, 2.0)},
