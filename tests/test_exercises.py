@@ -37,6 +37,12 @@ BY_HAND = {
     "larger-direction": 0.5 - 1.5 * 0.1,
     # Chapter 04
     # Chapter 05
+    "cubic-mean-of-a-coin": ((math.e**4 + math.e**-3) / (1 + math.e)) ** (1 / 3),
+    "order-two-of-a-pair": math.log(25 / 9),
+    "mean-at-order-eight": 0.16,
+    "loss-that-is-rarely-exceeded": 1 + 6 * math.log(10) / 7,
+    "two-orders-one-ledger": (0.8, 1.4),
+    "best-order-by-hand": (1 + 2 * math.sqrt(5 * math.log(10)), 0.25 + math.sqrt(5 * math.log(10))),
     # Chapter 06
     "rho-of-a-mixed-ledger": 0.25 + 0.375,
     "noise-for-a-rho-budget": math.sqrt(50),

@@ -59,6 +59,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "scale": ("b, the noise's scale", "more accurate", "more private"),
     "delta": ("δ", "stricter", "more lenient"),
     "alpha": ("α, the order", "the average", "the worst case"),
+    "focus": ("focus f; the order is α = 12 / (12 − f)", "the mean loss", "the worst case"),
     "prior": ("prior probability of D₁", "D₂ likely", "D₁ likely"),
     "output": ("output of the mechanism", "lower", "higher"),
     "threshold": ("threshold", "published more often", "published less often"),
