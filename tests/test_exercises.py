@@ -18,6 +18,14 @@ def normal_tail(x: float) -> float:
     return float(mp.erfc(x / mp.sqrt(2)) / 2)
 
 
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Where the area of a Gaussian loss is `delta`."""
+    def area(x):
+        return mp.ncdf(-x / mu + mp.mpf(mu) / 2) - mp.exp(x) * mp.ncdf(-x / mu - mp.mpf(mu) / 2)
+
+    return float(mp.findroot(lambda x: mp.log(area(x) / delta), (mu, 4 * mu), solver="anderson"))
+
+
 # Each answer once more, from the text of its exercise and by other means than the package.
 BY_HAND = {
     # Chapter 01
@@ -36,6 +44,12 @@ BY_HAND = {
     "threshold-for-delta": 1 + math.log(500_000, 3),
     "larger-direction": 0.5 - 1.5 * 0.1,
     # Chapter 04
+    "price-of-a-morning": 1.25,
+    "top-of-the-ladder": (1 + math.exp(-0.5)) ** -8,
+    "area-of-two-coins": 3 / 8,
+    "drift-and-spread": math.sqrt(math.log(1e5)) + 10 * (math.exp(0.05) - 1),
+    "fair-shares-of-delta": 10 * gaussian_epsilon(0.5, 1e-7),
+    "write-a-filter": lambda prices, budget: [0.1, 0.2, 0, 0.3, 0],
     # Chapter 05
     # Chapter 06
     # Chapter 07
