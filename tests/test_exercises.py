@@ -53,6 +53,12 @@ BY_HAND = {
     # Chapter 05
     # Chapter 06
     # Chapter 07
+    "off-the-ledger": 0.9 + 5 * math.log(10) / 7,
+    "best-order-of-a-line": 1 + math.sqrt(10 * math.log(10)),
+    "hundred-counts-exactly": gaussian_epsilon(1, 1e-5),
+    "delta-of-the-serial-column": 10 * (normal_tail(2 * 1.875) - math.exp(2) * normal_tail(2 * 2.125)),
+    "where-the-saving-ends": 27,
+    "write-the-exchange": lambda orders, divergences, delta: 10 + (6 * math.log(10) - math.log(4)) / 3 + math.log(3 / 4),
     # Chapter 08
     # Chapter 09
     # Chapter 10

@@ -47,10 +47,10 @@ def four_stations(axes, sigma=2.0, k=20):
     third.plot(alpha, total.renyi(alpha), color=PURPLE, gid="ledger")
     fourth.plot(delta, total.epsilon(delta), color=BLUE, gid="epsilon")
     fourth.plot([1e-6], [total.epsilon(1e-6)], "o", color=RED, gid="statement")
-    first.set(xlabel=_("answer"), yticks=[], title=_("1 answer + noise"))
-    second.set(xlabel=_("privacy loss"), yticks=[], title=_("2 one loss"))
-    third.set(xlabel=_("order α"), ylim=(0, None), title=_("3 ledger of {k}").format(k=k))
-    fourth.set(xlabel=_("δ"), xscale="log", ylim=(0, None), title=_("4 statement: ε"))
+    first.set(xlabel=_("answer"), yticks=[], title=_("1 input: answer + noise"))
+    second.set(xlabel=_("privacy loss"), yticks=[], title=_("2 process: one loss"))
+    third.set(xlabel=_("order α"), ylim=(0, None), title=_("3 store: ledger of {k}").format(k=k))
+    fourth.set(xlabel=_("δ"), xscale="log", ylim=(0, None), title=_("4 output: ε"))
     for ax in (first, second, third, fourth):
         ax.title.set_fontsize("medium")
     return _("{k} answers with σ = {sigma:.3g}: ρ = {rho:.4g}, and ε = {epsilon:.6g} at δ = 10⁻⁶, exactly.").format(
