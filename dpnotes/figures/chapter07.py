@@ -91,17 +91,17 @@ def deltas_of_a_ledger(ax, sigma=2.0, k=20):
     return _("At ε = {at:.4g} the exact δ is {exact:.4g}; the ledger says {renyi:.4g}.").format(at=epsilon[20], exact=exact[20], renyi=renyi[20])
 
 
-@figure("two-point-budget", chapter=7, source="new", size=(5.6, 4.2), move={"epsilon": (0.5, 4.0), "alpha": (1.5, 6.0, "log")},
+@figure("two-point-budget", chapter=7, source="new", size=(5.6, 4.2), move={"epsilon": (0.5, 4.0), "alpha": (1.5, 4.0, "log")},
         caption="All that one Rényi bound (order α, at most 0.5) says of a test: its point lies below the curve. The highest line of slope e^ε that meets "
                 "the region starts at the smallest δ.",
         alt="Over the false positive rate q a curve of the largest true positive rate p that the Rényi budget allows, with the region below shaded. A steep straight "
             "line touches the curve in one marked point; where it leaves the vertical axis, a second mark shows delta.")
 def two_point_budget(ax, epsilon=2.0, alpha=2.0):
     delta = conversions.rdp_to_delta(alpha, 0.5, epsilon)
-    q = np.geomspace(1e-8, 1, 1500)[:-1]
+    q = np.geomspace(1e-10, 1, 1500)[:-1]
     low, high = q.copy(), np.ones_like(q)
-    for _step in range(50):  # bisection: the divergence grows with p from q on
-        p = (low + high) / 2
+    for _step in range(60):  # bisection: the divergence grows with p from q on
+        p = np.sqrt(low * high)
         moment = (alpha - 1) * 0.5 > np.log(p**alpha * q ** (1 - alpha) + (1 - p) ** alpha * (1 - q) ** (1 - alpha))
         low, high = np.where(moment, p, low), np.where(moment, high, p)
     q, p = np.append(0, q), np.append(0, low)
