@@ -100,7 +100,7 @@ def test_a_morning_charges_the_tags():
     prices = [0.1, 0.1, 0.2, 0.2, 0.5, 1.0]
     assert (top, own) == pytest.approx((6.0, 2.1))
     data = FIGURES["one-morning"].data(seed=5)["the losses of the outputs"]
-    steps = np.diff(data["y"])
+    steps = np.diff(data["y"])[:6]
     assert np.all(np.abs(steps) <= np.array(prices) + 1e-12)
     assert steps.sum() == pytest.approx(loss, rel=1e-3)
 

@@ -19,13 +19,14 @@ def one_morning(ax, seed=5):
     rng, prices = np.random.default_rng(seed), np.array([0.1, 0.1, 0.2, 0.2, 0.5, 1.0])
     noise = np.array([Laplace(scale=1 / price).release(0, rng=rng) for price in prices])
     losses = prices * (np.abs(noise + 1) - np.abs(noise))
-    asked = np.arange(7)
+    asked = np.append(np.arange(7), 6.4)
     for values, color, style, label in ((np.full(6, prices.max()), RED, "--", _("all at the top price")),
                                         (prices, ORANGE, "-.", _("each at its own price")),
                                         (losses, BLUE, "-", _("the losses of the outputs"))):
-        ax.step(asked, np.append(0, np.cumsum(values)), where="post", color=color, linestyle=style, label=label)
+        total = np.cumsum(values)
+        ax.step(asked, [0, *total, total[-1]], where="post", color=color, linestyle=style, label=label)
     ax.axhline(0, color=GREY, linewidth=0.8)
-    ax.set(xlabel=_("questions answered"), ylabel=_("total"), xlim=(0, 6.4), ylim=(-2.2, 6.4), xticks=asked)
+    ax.set(xlabel=_("questions answered"), ylabel=_("total"), xlim=(0, 6.4), ylim=(-2.2, 6.4), xticks=asked[:-1])
     ax.legend(loc="upper left")
     return _("Top price {top:.4g}, own prices {own:.4g}; the outputs of this run add up to a loss of {loss:.4g}.").format(
         top=6 * prices.max(), own=prices.sum(), loss=losses.sum())

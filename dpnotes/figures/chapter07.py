@@ -92,7 +92,7 @@ def deltas_of_a_ledger(ax, sigma=2.0, k=20):
 
 
 @figure("two-point-budget", chapter=7, source="new", size=(5.6, 4.2), move={"epsilon": (0.5, 4.0), "alpha": (1.5, 4.0, "log")},
-        caption="All that one Rényi bound (order α, at most 0.5) says of a test: its point lies below the curve. The highest line of slope e^ε that meets "
+        caption="All that one Rényi bound (order α, at most 0.5) says of a test: its point lies below the curve. The highest line of slope exp(ε) that meets "
                 "the region starts at the smallest δ.",
         alt="Over the false positive rate q a curve of the largest true positive rate p that the Rényi budget allows, with the region below shaded. A steep straight "
             "line touches the curve in one marked point; where it leaves the vertical axis, a second mark shows delta.")
@@ -108,7 +108,7 @@ def two_point_budget(ax, epsilon=2.0, alpha=2.0):
     best = int(np.argmax(p - np.exp(epsilon) * q))
     ax.plot(q, p, color=PURPLE, label=_("largest p that the budget allows"))
     ax.fill_between(q, p, color=PURPLE, **SHADE)
-    ax.plot(q, delta + np.exp(epsilon) * q, color=RED, linestyle="--", label=_("p = δ + e^ε q"))
+    ax.plot(q, delta + np.exp(epsilon) * q, color=RED, linestyle="--", label=_("p = δ + exp(ε) q"))
     ax.plot([q[best]], [p[best]], "o", color=BLUE, label=_("the worst pair of laws"))
     ax.plot([0], [delta], "s", color=RED, clip_on=False, label=_("δ"))
     right = min(1.0, 6 * q[best])
