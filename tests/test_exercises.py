@@ -18,6 +18,14 @@ def normal_tail(x: float) -> float:
     return float(mp.erfc(x / mp.sqrt(2)) / 2)
 
 
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Where the area of a Gaussian loss is `delta`."""
+    def area(x):
+        return mp.ncdf(-x / mu + mp.mpf(mu) / 2) - mp.exp(x) * mp.ncdf(-x / mu - mp.mpf(mu) / 2)
+
+    return float(mp.findroot(lambda x: mp.log(area(x) / delta), (mu, 4 * mu), solver="anderson"))
+
+
 # Each answer once more, from the text of its exercise and by other means than the package.
 BY_HAND = {
     # Chapter 01
@@ -36,6 +44,12 @@ BY_HAND = {
     "threshold-for-delta": 1 + math.log(500_000, 3),
     "larger-direction": 0.5 - 1.5 * 0.1,
     # Chapter 04
+    "price-of-a-morning": 1.25,
+    "top-of-the-ladder": (1 + math.exp(-0.5)) ** -8,
+    "area-of-two-coins": 3 / 8,
+    "drift-and-spread": math.sqrt(math.log(1e5)) + 10 * (math.exp(0.05) - 1),
+    "fair-shares-of-delta": 10 * gaussian_epsilon(0.5, 1e-7),
+    "write-a-filter": lambda prices, budget: [0.1, 0.2, 0, 0.3, 0],
     # Chapter 05
     "cubic-mean-of-a-coin": ((math.e**4 + math.e**-3) / (1 + math.e)) ** (1 / 3),
     "order-two-of-a-pair": math.log(25 / 9),
@@ -51,6 +65,12 @@ BY_HAND = {
     "census-in-epsilon": 2.63 + 2 * math.sqrt(26.3 * math.log(10)),
     "largest-moment": lambda t, rho: [math.exp(((v + 0.5) ** 2 - 0.25) * rho) for v in t],
     # Chapter 07
+    "off-the-ledger": 0.9 + 5 * math.log(10) / 7,
+    "best-order-of-a-line": 1 + math.sqrt(10 * math.log(10)),
+    "hundred-counts-exactly": gaussian_epsilon(1, 1e-5),
+    "delta-of-the-serial-column": 10 * (normal_tail(2 * 1.875) - math.exp(2) * normal_tail(2 * 2.125)),
+    "where-the-saving-ends": 27,
+    "write-the-exchange": lambda orders, divergences, delta: 10 + (6 * math.log(10) - math.log(4)) / 3 + math.log(3 / 4),
     # Chapter 08
     # Chapter 09
     # Chapter 10

@@ -126,3 +126,50 @@ def test_the_polygon_of_a_finite_loss():
     line = next(line for name, line in data.items() if name.startswith("k ="))
     loss = cv.optimal_composition([(1 / 3**0.5, 0.0, 3)])
     assert line["y"] == pytest.approx(cv.delta_to_tradeoff(loss.delta, line["x"]), abs=1e-9)
+
+
+def test_a_morning_charges_the_tags():
+    top, own, loss = readout("one-morning", seed=5)
+    prices = [0.1, 0.1, 0.2, 0.2, 0.5, 1.0]
+    assert (top, own) == pytest.approx((6.0, 2.1))
+    data = FIGURES["one-morning"].data(seed=5)["the losses of the outputs"]
+    steps = np.diff(data["y"])[:6]
+    assert np.all(np.abs(steps) <= np.array(prices) + 1e-12)
+    assert steps.sum() == pytest.approx(loss, rel=1e-3)
+
+
+def test_a_bound_read_too_often():
+    # All 2**14 patterns of truths and lies, against the walk of the figure.
+    up = np.exp(0.1) / (1 + np.exp(0.1))
+    signs = np.array(list(itertools.product((1, -1), repeat=14)))
+    chance = np.where(signs > 0, up, 1 - up).prod(axis=1)
+    runs, walk = np.arange(1, 15), signs.cumsum(axis=1)
+    bound = np.minimum(runs, runs * np.tanh(0.05) + np.sqrt(2 * runs * np.log(20)))
+    above = np.maximum.accumulate(walk > bound + 1e-9, axis=1)
+    drawn = FIGURES["ever-exceeded"].data()["bound for a fixed number of runs"]["y"][:14]
+    assert drawn == pytest.approx(chance @ above, abs=1e-12)
+    fixed, meter = readout("ever-exceeded")[1:3]
+    assert meter < 0.05 < fixed
+
+
+def test_two_points_and_their_tangent():
+    for epsilon, alpha in ((2.0, 2.0), (1.0, 3.0), (3.0, 1.5)):
+        data = FIGURES["two-point-budget"].data(epsilon=epsilon, alpha=alpha)
+        curve = data["largest p that the budget allows"]
+        p, q = np.array(curve["y"]), np.array(curve["x"])
+        delta = cv.rdp_to_delta(alpha, 0.5, epsilon)
+        assert (p - np.exp(epsilon) * q).max() == pytest.approx(delta, rel=1e-3)
+        inside = (p > q) & (p < 0.999) & (q > 0)
+        p, q = p[inside], q[inside]
+        budget = np.log(p**alpha * q ** (1 - alpha) + (1 - p) ** alpha * (1 - q) ** (1 - alpha)) / (alpha - 1)
+        assert budget == pytest.approx(np.full(p.shape, 0.5), rel=1e-6)
+
+
+def test_savings():
+    # theory.md, S4.15: .73, 2.81, 9.6, 15.0, and the limit 16
+    data = FIGURES["saving-by-rounds"].data()
+    demo = data["2k over zCDP, as in the demo"]
+    at = np.interp(np.log([1, 1000, 1e5]), np.log(demo["x"]), demo["y"])
+    assert at == pytest.approx([0.73, 9.61, 15.0], rel=0.01)
+    same = data["plain sum over exact, same δ"]["y"]
+    assert same[0] == pytest.approx(1.0) and np.all(np.diff(same) > 0) and max(demo["y"]) < 16
