@@ -65,6 +65,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "k": ("k, the number of releases", "few", "many"),
     "n": ("n, the number of records", "few", "many"),
     "q": ("q, the sampling rate", "more private", "more accurate"),
+    "epochs": ("passes over the data", "fewer", "more"),
     "common": ("probability of b under P", "", ""),
     "seed": ("seed of the random numbers", "", ""),
     "claim": ("claimed bound, in multiples of αρ", "claims too little", "claims more than needed"),
