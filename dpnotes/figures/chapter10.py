@@ -101,8 +101,8 @@ def _trained():
 
 @figure("dp-sgd-accuracy", chapter=10, source="new", move={"epochs": (1, 20)},
         caption="How often a private model is right on Adult's test rows, by ε: the median of eleven runs, with the best and the worst.",
-        alt="A curve of accuracy against epsilon on a logarithmic axis rises from near the dotted line of always saying 'not rich', at 0.764, to the dashed line of the "
-            "same training without noise, at 0.845, which it reaches around an epsilon of 0.3; a band around it is wide at the left and thin at the right.")
+        alt="A curve of accuracy against epsilon on a logarithmic axis. At an epsilon of 0.01 it lies below the dotted line of always saying 'not rich', at 0.764; it crosses that "
+            "line, and from about 0.3 on runs along the dashed line of the same training without noise, at 0.846. A band around it is wide at the left and thin at the right.")
 def dp_sgd_accuracy(ax, epochs=10):
     rows = _trained()[_trained()[:, 0] == epochs]
     private, plain = rows[np.isfinite(rows[:, 1])], rows[np.isinf(rows[:, 1])][0]
@@ -110,9 +110,9 @@ def dp_sgd_accuracy(ax, epochs=10):
     ax.fill_between(private[:, 1], private[:, 3], private[:, 4], color=BLUE, label=_("worst to best run"), **SHADE)
     ax.axhline(plain[2], color=GREEN, linestyle="--", linewidth=1.5, label=_("without noise"))
     ax.axhline(12_435 / 16_281, color=GREY, linestyle=":", linewidth=1.5, label=_("always 'not rich'"))
-    ax.set(xscale="log", xlabel=_("ε at δ = 10⁻⁵"), ylabel=_("accuracy"), xlim=(0.009, 3.3), ylim=(0.5, 0.88))
+    ax.set(xscale="log", xlabel=_("ε at δ = 10⁻⁵"), ylabel=_("accuracy"), xlim=(0.009, 3.3), ylim=(0.68, 0.87))
     ax.legend(loc="lower right")
-    return _("After {epochs} passes: {low:.4f} at ε = 0.01, {tenth:.4f} at ε = 0.1, {one:.4f} at ε = 1, {plain:.4f} without noise.").format(
+    return _("Passes: {epochs}. Accuracy {low:.4f} at ε = 0.01, {tenth:.4f} at ε = 0.1, {one:.4f} at ε = 1, {plain:.4f} without noise.").format(
         epochs=epochs, low=private[0, 2], tenth=private[2, 2], one=private[4, 2], plain=plain[2])
 
 
