@@ -44,7 +44,19 @@ BY_HAND = {
     "larger-direction": 0.5 - 1.5 * 0.1,
     # Chapter 04
     # Chapter 05
+    "cubic-mean-of-a-coin": ((math.e**4 + math.e**-3) / (1 + math.e)) ** (1 / 3),
+    "order-two-of-a-pair": math.log(25 / 9),
+    "mean-at-order-eight": 0.16,
+    "loss-that-is-rarely-exceeded": 1 + 6 * math.log(10) / 7,
+    "two-orders-one-ledger": (0.8, 1.4),
+    "best-order-by-hand": (1 + 2 * math.sqrt(5 * math.log(10)), 0.25 + math.sqrt(5 * math.log(10))),
     # Chapter 06
+    "rho-of-a-mixed-ledger": 0.25 + 0.375,
+    "noise-for-a-rho-budget": math.sqrt(50),
+    "slope-at-order-two": (math.log(math.cosh(3) / math.cosh(1)) / 2, 2 * math.tanh(1)),
+    "tail-under-rho": math.exp(-121 / 32),
+    "census-in-epsilon": 2.63 + 2 * math.sqrt(26.3 * math.log(10)),
+    "largest-moment": lambda t, rho: [math.exp(((v + 0.5) ** 2 - 0.25) * rho) for v in t],
     # Chapter 07
     # Chapter 08
     # Chapter 09

@@ -43,7 +43,12 @@ def test_means_of_the_gain():
     # theory.md, section 2: gains of the Laplace mechanism with mean loss 3.4
     assert readout("gain-quadratic-mean") == pytest.approx([53.63, 62.312])
     assert readout("gain-geometric-mean") == pytest.approx([3.4, 29.964])
-    assert readout("gain-all-means", alpha=4.0)[1:] == pytest.approx([66.755, 4.201])
+    for focus, order, gain, words in ((0, 1, 29.964, "geometric mean"), (6, 2, 53.63, "arithmetic mean"), (8, 3, 62.312, "quadratic mean"),
+                                      (9, 4, 66.755, "cubic mean")):
+        sentence = FIGURES["gain-all-means"].draw_with_readout(focus=focus)[1]
+        assert numbers(sentence)[:2] == pytest.approx([order, gain]) and words in sentence
+    assert numbers(FIGURES["gain-all-means"].draw_with_readout(focus=12)[1])[0] == pytest.approx(80.445)
+    assert FIGURES["gain-all-means"].sliders["focus"].grid(17, 9) == list(range(13))  # every named mean has a frame of its own
     data = FIGURES["gain-of-a-mechanism"].data()["gain exp(L)"]
     x, gain = np.array(data["x"]), np.array(data["y"])
     top = np.exp(4.387569089)
@@ -52,9 +57,37 @@ def test_means_of_the_gain():
 
 def test_the_ledger_by_order():
     assert readout("ledger-by-order") == pytest.approx([20, 4, 14.605, 14.254])
-    assert readout("best-order")[:4] == pytest.approx([3.3508, 14.2539, 14.6052, 13.3738])
+    assert readout("best-order")[:4] == pytest.approx([3.3508, 14.2539, 14.6052, 13.3737])
     grid = FIGURES["best-order"].data()["grid of orders"]
     assert grid["y"] == pytest.approx([18.816, 14.605, 21.974, 40.921, 80.446], abs=6e-4)
+
+
+def test_what_an_order_weighs():
+    # the integrand of E_Q[(P/Q)^alpha], normalized, and its total, by plain sums over a fine grid
+    for alpha, sigma in ((4.0, 2.0), (1.0, 1.0), (2.5, 3.0)):
+        y = np.linspace(900, 1100, 400_001)
+        log_p, log_q = -((y - 1000) ** 2) / (2 * sigma**2), -((y - 1001) ** 2) / (2 * sigma**2)
+        weight = np.exp(alpha * log_p + (1 - alpha) * log_q)
+        order, center, at, renyi = readout("where-the-order-looks", alpha=alpha, sigma=sigma)
+        assert order == alpha
+        assert center == pytest.approx((y * weight).sum() / weight.sum(), abs=0.06)  # five digits of 1000
+        assert at == pytest.approx(((log_p - log_q) * weight).sum() / weight.sum(), rel=1e-3)
+        if alpha > 1:
+            assert renyi == pytest.approx(np.log(weight.sum() / np.exp(log_p).sum()) / (alpha - 1), rel=1e-3)
+
+
+def test_every_order_bounds_the_tail():
+    assert readout("tail-by-order")[:2] == pytest.approx([2, 8.842e-5], rel=1e-3)  # P[N(1/8, 1/4) > 2] = Q(3.75)
+    assert readout("tail-by-order")[3] == pytest.approx(np.exp(-7), rel=1e-3)
+    data = FIGURES["tail-by-order"].data()
+    tail = np.array(data["P[L > l], exactly"]["y"])
+    bounds = [np.array(columns["y"]) for name, columns in data.items() if "order" in name]
+    assert len(bounds) == 4 and all((bound >= tail).all() for bound in bounds)
+
+
+def test_the_ledger_fills_on_one_scale():
+    heights = [FIGURES["ledger-by-order"].draw(k=k).axes[0].get_ylim() for k in (1, 20)]
+    assert heights[0] == heights[1]
 
 
 def test_rounds():
