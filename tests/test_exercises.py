@@ -26,6 +26,13 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return float(mp.findroot(lambda x: mp.log(area(x) / delta), (mu, 4 * mu), solver="anderson"))
 
 
+def gaussian_area_sampled(q: float, epsilon: float, sigma: float) -> float:
+    """The excess of the mixture's density over e**epsilon times the other, integrated from where it starts."""
+    start = sigma**2 * math.log1p(math.expm1(epsilon) / q) + 0.5
+    mixture = (1 - q) * normal_tail(start / sigma) + q * normal_tail((start - 1) / sigma)
+    return mixture - math.exp(epsilon) * normal_tail(start / sigma)
+
+
 # Each answer once more, from the text of its exercise and by other means than the package.
 BY_HAND = {
     # Chapter 01
@@ -74,6 +81,11 @@ BY_HAND = {
     # Chapter 08
     # Chapter 09
     # Chapter 10
+    "amplify-with-a-coin": math.log(0.95 + 0.05 * math.exp(2)),
+    "delta-of-one-step": (gaussian_area_sampled(0.05, 0.1, 2.0), 0),
+    "rate-of-a-run": (0.01, 1000),
+    "order-two-of-a-step": math.log(0.98**2 + 2 * 0.02 * 0.98 + 0.02**2 * math.exp(0.25)),
+    "order-of-storage": float(mp.findroot(lambda e: mp.ncdf(0.5 - e) - mp.exp(e) * mp.ncdf(-0.5 - e) - mp.mpf("1e-5"), 4)),
     # Chapter 11
     "bound-after-merging": math.log(0.3 * math.exp(0.5) + 0.7 * math.exp(2)),
     "width-after-merging": 1 - 0.69,

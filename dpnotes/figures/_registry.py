@@ -67,6 +67,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "n": ("n, the number of records", "few", "many"),
     "rho": ("ρ, the zCDP parameter", "more private", "more accurate"),
     "q": ("q, the sampling rate", "more private", "more accurate"),
+    "epochs": ("passes over the data", "fewer", "more"),
     "common": ("probability of b under P", "", ""),
     "cut": ("output from which on outputs are merged", "more merged", "fewer merged"),
     "seed": ("seed of the random numbers", "", ""),
