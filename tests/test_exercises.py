@@ -18,6 +18,10 @@ def normal_tail(x: float) -> float:
     return float(mp.erfc(x / mp.sqrt(2)) / 2)
 
 
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    return normal_tail(epsilon / mu - mu / 2) - math.exp(epsilon) * normal_tail(epsilon / mu + mu / 2)
+
+
 # Each answer once more, from the text of its exercise and by other means than the package.
 BY_HAND = {
     # Chapter 01
@@ -40,6 +44,11 @@ BY_HAND = {
     # Chapter 06
     # Chapter 07
     # Chapter 08
+    "rounded-by-hand": (0.36 - 0.36 * math.exp(-0.5), 0.84 - 0.36 * math.exp(-1.5) - 0.48 * math.exp(-0.5)),
+    "chernoff-at-best-order": math.exp(-6.125),
+    "period-for-excess": 6 * math.log(10),
+    "mixed-ledger-delta": (math.sqrt(math.e) * gaussian_delta(0.5, 1) + gaussian_delta(1.5, 1)) / (1 + math.sqrt(math.e)),
+    "queries-within-budget": max(n for n in range(1, 60) if gaussian_delta(1, math.sqrt(n) / 20) <= 1e-6),
     # Chapter 09
     # Chapter 10
     # Chapter 11
