@@ -50,6 +50,11 @@ BY_HAND = {
     "mixed-ledger-delta": (math.sqrt(math.e) * gaussian_delta(0.5, 1) + gaussian_delta(1.5, 1)) / (1 + math.sqrt(math.e)),
     "queries-within-budget": max(n for n in range(1, 60) if gaussian_delta(1, math.sqrt(n) / 20) <= 1e-6),
     # Chapter 09
+    "miss-rate-of-a-test": normal_tail(-float(mp.sqrt(2) * mp.erfinv(0.9)) + 0.5),
+    "gaussian-of-three": math.sqrt(3 / 2),
+    "delta-from-corners": 0.3,
+    "true-positives-at-low-rate": (normal_tail(float(mp.sqrt(2) * mp.erfinv(0.998)) - 1), 1e-3 * math.e**2 + 1e-5),
+    "gaussian-that-covers": 2 * float(mp.sqrt(2) * mp.erfinv(math.tanh(0.25))),
     # Chapter 10
     # Chapter 11
     "bound-after-merging": math.log(0.3 * math.exp(0.5) + 0.7 * math.exp(2)),

@@ -25,8 +25,8 @@ EXERCISES: dict[str, Exercise] = {
          "Those are all terms of h; leave out t ln t − (1 + t) ln(1 + t).": lambda: np.exp(_best_height(4.0))}),
     "period-for-excess": Exercise(
         8, lambda: np.log1p(1e12) / 2,
-        "The copies on the left add at most 1/(exp(cP) − 1). Set that to the excess allowed.",
-        {"That is cP. Divide by c.": lambda: np.log1p(1e12),
+        "The copies on the left add at most 1/(exp(cR) − 1). Set that to the excess allowed.",
+        {"That is cR. Divide by c.": lambda: np.log1p(1e12),
          "Divide by c, do not multiply.": lambda: 2 * np.log1p(1e12)}),
     "mixed-ledger-delta": Exercise(
         8, lambda: (GaussianLoss(1.0) + pure_to_loss(0.5)).delta(1.0),

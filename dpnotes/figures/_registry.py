@@ -76,7 +76,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "needed": ("level at which the search stops", "early", "late"),
     "step": ("step of the grid", "fine", "coarse"),
     "c": ("c, where the line crosses the real axis", "left", "right"),
-    "period": ("P, the period", "few nodes", "many nodes"),
+    "period": ("R, the period", "few nodes", "many nodes"),
     "nodes": ("number of points", "few", "many"),
     "prior_of_A": ("prior probability of A", "A rare", "A common"),
     "share_of_B": ("B's share of the rest", "C likelier", "B likelier"),

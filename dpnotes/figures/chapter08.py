@@ -67,7 +67,7 @@ def contour_integrand(ax, c=1.8):
 
 
 @figure("aliased-copies", chapter=8, source="new", move={"period": (2.0, 20.0), "c": (0.5, 5.0)},
-        caption="What the trapezoid rule adds up exactly: the weighted curve exp(c(l - ε)) δ(l) at ε, the wanted term, and at every period P to its left and right.",
+        caption="What the trapezoid rule adds up exactly: the weighted curve exp(c(l - ε)) δ(l) at ε, the wanted term, and at every period R to its left and right.",
         alt="A hill on a logarithmic scale, rising in a straight line from the left, round at the top and falling off steeply on the right. Dots on it stand a "
             "period apart; the middle one is marked, its neighbors lie many powers of ten lower.")
 def aliased_copies(ax, period=8.0, c=2.0):
@@ -83,7 +83,7 @@ def aliased_copies(ax, period=8.0, c=2.0):
     ax.plot([EPSILON], [1.0], "D", color=GREEN, markersize=9, label=_("the wanted one"))
     ax.set(yscale="log", xlabel=_("l"), ylabel=_("weighted δ(l)"), xlim=(-30, 40), ylim=(1e-24, 1e6))
     ax.legend(loc="lower center")
-    return _("P = {period:.4g}: the rule exceeds δ by the fraction {excess:.3g}, and takes a node every 2π/P = {step:.4f}.").format(
+    return _("R = {period:.4g}: the rule exceeds δ by the fraction {excess:.3g}, and takes a node every 2π/R = {step:.4f}.").format(
         period=period, excess=float(np.sum(weighted(places)) - 1), step=2 * np.pi / period)
 
 
