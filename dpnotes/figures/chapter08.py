@@ -99,7 +99,7 @@ def _target(k: int) -> float:
 
 
 @figure("race-of-bounds", chapter=8, source="new", panels=(1, 2), size=(7.2, 3.8), move={"nodes": (2, 4096, "log"), "k": (2, 200)},
-        caption="A race of certified bounds on δ with the same number of points: on the contour, and on a grid with losses rounded or split. One is the exact value.",
+        caption="A race of certified bounds on δ with the same number of points: on the contour, and on a grid with losses rounded or split. The exact value is at 1.",
         alt="Left, on logarithmic axes, bounds in units of the exact delta against the number of points. The contour's two bounds meet the line at one within ten "
             "points; those of the grid stand far apart at 64 points and close only slowly. Right, how far the upper bounds are above: the contour's falls to rounding at sixteen points.")
 def race_of_bounds(axes, nodes=64, k=20):
@@ -132,6 +132,6 @@ def epsilon_over_steps(ax, sigma=1.0, q=0.01):
     orders = [RenyiAccountant().add(loss, int(k)).epsilon(1e-5) for k in times]
     ax.plot(times, orders, color=ORANGE, linestyle="--", marker="s", markersize=4, label=_("Rényi ledger"))
     ax.plot(times, upper, color=BLUE, marker="o", markersize=4, label=_("certified"))
-    ax.set(xscale="log", xlabel=_("number of steps"), ylabel=_("ε at δ = 10⁻⁵"), xlim=(100, 10_000), ylim=(0, None))
+    ax.set(xscale="log", xlabel=_("number of steps"), ylabel=_("ε at δ = 10⁻⁵"), xlim=(90, 11_000), ylim=(0, None))
     ax.legend(loc="upper left")
     return _("After 10,000 steps: {low:.9g} ≤ ε ≤ {high:.9g}; the Rényi ledger says {orders:.5g}.").format(low=lower[-1], high=upper[-1], orders=orders[-1])
