@@ -33,6 +33,10 @@ def gaussian_area_sampled(q: float, epsilon: float, sigma: float) -> float:
     return mixture - math.exp(epsilon) * normal_tail(start / sigma)
 
 
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    return normal_tail(epsilon / mu - mu / 2) - math.exp(epsilon) * normal_tail(epsilon / mu + mu / 2)
+
+
 # Each answer once more, from the text of its exercise and by other means than the package.
 BY_HAND = {
     # Chapter 01
@@ -79,7 +83,17 @@ BY_HAND = {
     "where-the-saving-ends": 27,
     "write-the-exchange": lambda orders, divergences, delta: 10 + (6 * math.log(10) - math.log(4)) / 3 + math.log(3 / 4),
     # Chapter 08
+    "rounded-by-hand": (0.36 - 0.36 * math.exp(-0.5), 0.84 - 0.36 * math.exp(-1.5) - 0.48 * math.exp(-0.5)),
+    "chernoff-at-best-order": math.exp(-6.125),
+    "period-for-excess": 6 * math.log(10),
+    "mixed-ledger-delta": (math.sqrt(math.e) * gaussian_delta(0.5, 1) + gaussian_delta(1.5, 1)) / (1 + math.sqrt(math.e)),
+    "queries-within-budget": max(n for n in range(1, 60) if gaussian_delta(1, math.sqrt(n) / 20) <= 1e-6),
     # Chapter 09
+    "miss-rate-of-a-test": normal_tail(-float(mp.sqrt(2) * mp.erfinv(0.9)) + 0.5),
+    "gaussian-of-three": math.sqrt(3 / 2),
+    "delta-from-corners": 0.3,
+    "true-positives-at-low-rate": (normal_tail(float(mp.sqrt(2) * mp.erfinv(0.998)) - 1), 1e-3 * math.e**2 + 1e-5),
+    "gaussian-that-covers": 2 * float(mp.sqrt(2) * mp.erfinv(math.tanh(0.25))),
     # Chapter 10
     "amplify-with-a-coin": math.log(0.95 + 0.05 * math.exp(2)),
     "delta-of-one-step": (gaussian_area_sampled(0.05, 0.1, 2.0), 0),

@@ -1,15 +1,19 @@
-"""The figures of chapters 04 to 07 and 09: they draw at every end of their sliders, and show the numbers they are about."""
+"""The figures of chapters 04 to 09: they draw at every end of their sliders, and show the numbers they are about."""
 
 import itertools
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import log_ndtr, ndtr
 
 from dpnotes import conversions as cv
 from dpnotes.figures import all_figures
+from dpnotes.figures._race import on_a_grid, on_a_line
 
-FIGURES = {name: spec for name, spec in all_figures().items() if spec.chapter in (4, 5, 6, 7, 9)}
+FIGURES = {name: spec for name, spec in all_figures().items() if spec.chapter in (4, 5, 6, 7, 8, 9)}
 
 
 def numbers(sentence):
@@ -166,10 +170,62 @@ def test_two_points_and_their_tangent():
 
 
 def test_savings():
-    # theory.md, S4.15: .73, 2.81, 9.6, 15.0, and the limit 16
+    # Claim S4.15: .73, 2.81, 9.6, 15.0, and the limit 16
     data = FIGURES["saving-by-rounds"].data()
     demo = data["2k over zCDP, as in the demo"]
     at = np.interp(np.log([1, 1000, 1e5]), np.log(demo["x"]), demo["y"])
     assert at == pytest.approx([0.73, 9.61, 15.0], rel=0.01)
     same = data["plain sum over exact, same δ"]["y"]
     assert same[0] == pytest.approx(1.0) and np.all(np.diff(same) > 0) and max(demo["y"]) < 16
+
+
+@pytest.mark.parametrize("mu, k, epsilon", [(0.5, 20, 12.595246735506775), (0.1, 100, 4.9), (1.0, 2, 2.0), (0.05, 1000, 6.0), (2.0, 3, 3.0)])
+def test_the_racers_bracket_the_exact_delta(mu, k, epsilon):
+    total = mu * k**0.5
+    exact = cv.gdp_to_delta(total, epsilon)
+    for points in (2, 3, 5, 8, 13, 24, 64, 200, 1000, 4096):
+        low, high = on_a_line(mu, k, epsilon, points)
+        assert low <= exact <= high
+        if points >= 24:
+            assert high - low < (0.02 if points < 1000 else 1e-9) * exact
+        lower, rounded, split = on_a_grid(mu, k, epsilon, points)
+        assert lower <= exact <= min(rounded, split)
+    assert split < rounded
+    assert split < 1.05 * exact
+
+
+def test_the_grid_moves_the_curve_to_its_sides():
+    for step in (0.1, 0.5, 0.9, 1.2):
+        data = FIGURES["loss-on-a-grid"].data(step=step)
+        low, exact, high = (np.array(data[f"panel 2: {name}"]["y"]) for name in ("rounded down", "exact", "rounded up"))
+        assert np.all(low <= exact + 1e-15) and np.all(exact <= high + 1e-15)
+        moved = np.array(data["panel 1: rounded up"]["x"]) - np.array(data["panel 1: exact"]["x"])
+        assert np.all((moved > -1e-9) & (moved < step))
+
+
+def test_the_line_through_any_c_gives_delta():
+    for c in (0.3, 1.8, 4.0):
+        assert readout("contour-integrand", c=c)[1] == pytest.approx(1, abs=1e-5)
+    # by the normal distribution alone: copies of delta to the left and right of epsilon
+    epsilon, weights = 12.595246735506775, 0.0
+    for k in range(-12, 13):
+        weights += np.exp(16 * k) * (1 - np.exp(epsilon + 8 * k) if epsilon + 8 * k < -30 else _delta(epsilon + 8 * k, 5**0.5))
+    assert readout("aliased-copies", period=8.0, c=2.0)[1] == pytest.approx(weights / 1e-6 - 1, rel=5e-3)
+
+
+def _delta(epsilon, mu):
+    return ndtr(mu / 2 - epsilon / mu) - np.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu))
+
+
+def test_epsilon_over_steps_against_the_truth():
+    truth = json.loads((Path(__file__).parent / "data" / "accounting_truths.json").read_text())["m_curve"]
+    data = FIGURES["epsilon-over-steps"].data()
+    certified, orders = data["certified"], data["Rényi ledger"]
+    for steps in (100, 10_000):
+        place = certified["x"].index(steps)
+        assert certified["y"][place] == pytest.approx(float(truth["eps"][truth["Ts"].index(steps)]), rel=1e-8)
+    assert np.all(np.array(orders["y"]) > np.array(certified["y"]))
+
+
+def test_power_at_low_rates():
+    assert readout("power-at-low-rates", sigma=1.0)[0] == pytest.approx(ndtr(1 - 3.090232306167813), rel=1e-4)

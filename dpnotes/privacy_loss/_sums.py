@@ -112,17 +112,18 @@ def _power(loss: DiscreteLoss, copies: int) -> tuple[FloatArray, FloatArray, flo
     inherited, lost = (copies * loss.mass_error, copies * np.exp(loss.log_lost)) if isinstance(loss, ExactSum) else (0.0, 0.0)
     if copies == 1:
         return loss.losses, loss.log_masses, inherited, error, lost
-    if comb(copies + atoms - 1, copies) <= MOST_ATOMS and (atoms < 3 or copies < 4):
+    # On a lattice: convolution of positive masses, every value right to a few roundings for each term that is added.
+    gap = float(np.min(np.diff(loss.losses), initial=2 * largest + 1))  # one value has no gap
+    steps = np.round((loss.losses - loss.losses[0]) / gap)
+    off = float(np.max(np.abs(loss.losses[0] + steps * gap - loss.losses)))
+    lattice = off <= 1e-12 * (largest + gap) and steps[-1] * copies <= MOST_LATTICE
+    if atoms < 3 or copies < 4 or not lattice:  # every way to share the copies out, where these are not too many
+        if comb(copies + atoms - 1, copies) > MOST_ATOMS:
+            return None
         counts = _compositions(copies, atoms)
         log_masses, mass_error = _log_multinomial(copies, counts, loss.log_masses - np.log1p(-loss.infinity_mass))
         finite = copies * np.log1p(-loss.infinity_mass)
         return counts @ loss.losses, log_masses + finite, mass_error + inherited + 4 * UNIT * abs(finite), error, lost
-    # On a lattice: convolution of positive masses, every value right to a few roundings for each term that is added.
-    gap = float(np.min(np.diff(loss.losses)))
-    steps = np.round((loss.losses - loss.losses[0]) / gap)
-    off = float(np.max(np.abs(loss.losses[0] + steps * gap - loss.losses)))
-    if off > 1e-12 * (largest + gap) or steps[-1] * copies > MOST_LATTICE:
-        return None
     one = np.zeros(int(steps[-1]) + 1)
     one[steps.astype(int)] = np.exp(loss.log_masses)
     result, square, left, mass_error = np.ones(1), one, copies, 0.0
