@@ -58,6 +58,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "sigma": ("σ, the noise's standard deviation", "more accurate", "more private"),
     "scale": ("b, the noise's scale", "more accurate", "more private"),
     "delta": ("δ", "stricter", "more lenient"),
+    "sensitivity": ("Δ, the sensitivity", "small", "large"),
     "alpha": ("α, the order", "the average", "the worst case"),
     "focus": ("focus f; the order is α = 12 / (12 − f)", "the mean loss", "the worst case"),
     "prior": ("prior probability of D₁", "D₂ likely", "D₁ likely"),

@@ -30,31 +30,34 @@ def rounds_compared(ax, delta=1e-6, sigma=2.0):
     return _("After 20 rounds: {0:.5g}, {1:.5g}, {2:.5g}, {3:.5g}, exact {4:.5g} (top to bottom in the legend).").format(*(row[1][-1] for row in rows))
 
 
-@figure("four-stations", chapter=7, source="F4.1", panels=(2, 2), size=(6.4, 5.2), move={"sigma": (0.8, 5.0), "k": (1, 40)},
+@figure("four-stations", chapter=7, source="F4.1", panels=(2, 2), size=(6.4, 5.2), 
+        move={"sigma": (0.8, 5.0), "k": (1, 40), "sensitivity": (0.5, 3.0), "delta": (1e-9, 1e-2, "log")},
         caption="Accounting in four stations: the answers with noise, the loss of one answer, the ledger over all of them, and the statement.",
         alt="Four small panels. Top left, two overlapping bell curves of answers one apart. Top right, the bell curve of the privacy loss. Bottom left, the "
-            "ledger, a straight line of Rényi divergence over the order. Bottom right, epsilon falling as delta grows, with one point marked.")
-def four_stations(axes, sigma=2.0, k=20):
+            "ledger, a straight line of Rényi divergence over the order, steeper than the dashed line of one answer. Bottom right, epsilon falling as delta "
+            "grows, with one point marked.")
+def four_stations(axes, sigma=2.0, k=20, sensitivity=1.0, delta=1e-6):
     (first, second), (third, fourth) = axes
-    loss, total = GaussianLoss(1 / sigma), GaussianLoss(np.sqrt(k) / sigma)
-    y = np.linspace(-3 * sigma, 3 * sigma + 1, 200)
-    for center, color, style in ((0, BLUE, "-"), (1, RED, "--")):
-        first.plot(y, np.exp(-((y - center) / sigma) ** 2 / 2) / (sigma * np.sqrt(2 * np.pi)), color=color, linestyle=style, gid=f"center {center}")
-    x = np.linspace(loss.mean() - 3.5 / sigma, loss.mean() + 3.5 / sigma, 200)
-    second.plot(x, np.exp(-((x - loss.mean()) * sigma) ** 2 / 2) * sigma / np.sqrt(2 * np.pi), color=GREEN, gid="loss")
+    loss, total = (GaussianLoss(np.sqrt(n) * sensitivity / sigma) for n in (1, k))
+    y = np.linspace(-3 * sigma, 3 * sigma + sensitivity, 200)
+    for center, color, style in ((0, BLUE, "-"), (sensitivity, RED, "--")):
+        first.plot(y, np.exp(-((y - center) / sigma) ** 2 / 2) / (sigma * np.sqrt(2 * np.pi)), color=color, linestyle=style, gid=f"center {center:.4g}")
+    x = loss.mean() + loss.mu * np.linspace(-3.5, 3.5, 200)
+    second.plot(x, np.exp(-((x - loss.mean()) / loss.mu) ** 2 / 2) / (loss.mu * np.sqrt(2 * np.pi)), color=GREEN, gid="loss")
     second.axvline(loss.mean(), color=INK, linestyle=":", linewidth=1.2)
-    alpha, delta = np.linspace(1, 16, 50), np.geomspace(1e-10, 0.1, 60)
+    alpha, deltas = np.linspace(1, 16, 50), np.geomspace(1e-10, 0.1, 60)
+    third.plot(alpha, loss.renyi(alpha), color=GREEN, linestyle="--", gid="one answer")
     third.plot(alpha, total.renyi(alpha), color=PURPLE, gid="ledger")
-    fourth.plot(delta, total.epsilon(delta), color=BLUE, gid="epsilon")
-    fourth.plot([1e-6], [total.epsilon(1e-6)], "o", color=RED, gid="statement")
+    fourth.plot(deltas, total.epsilon(deltas), color=BLUE, gid="epsilon")
+    fourth.plot([delta], [total.epsilon(delta)], "o", color=RED, gid="statement")
     first.set(xlabel=_("answer"), yticks=[], title=_("1 input: answer + noise"))
     second.set(xlabel=_("privacy loss"), yticks=[], title=_("2 process: one loss"))
     third.set(xlabel=_("order α"), ylim=(0, None), title=_("3 store: ledger of {k}").format(k=k))
     fourth.set(xlabel=_("δ"), xscale="log", ylim=(0, None), title=_("4 output: ε"))
     for ax in (first, second, third, fourth):
         ax.title.set_fontsize("medium")
-    return _("{k} answers with σ = {sigma:.3g}: ρ = {rho:.4g}, and ε = {epsilon:.6g} at δ = 10⁻⁶, exactly.").format(
-        k=k, sigma=sigma, rho=k / (2 * sigma**2), epsilon=total.epsilon(1e-6))
+    return _("{k} answers with σ = {sigma:.3g}, each with D_α = {one:.4g} α: ρ = {rho:.4g}, and ε = {epsilon:.6g} at δ = {delta:.3g}, exactly.").format(
+        k=k, sigma=sigma, one=loss.mean(), rho=total.mean(), epsilon=total.epsilon(delta), delta=delta)
 
 
 @figure("worth-of-epsilon", chapter=7, source="new", move={"epsilon": (0.1, 5.0)},
