@@ -25,7 +25,7 @@ def independent_sum(parts: Iterable[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
     """The loss of independent pairs side by side, each (loss, copies): their sum. All read in the same direction.
 
     Gaussians give the Gaussian with mu**2 added up, exactly; losses with finitely many values give all their sums while
-    these are at most 20,000, exactly; everything else gives an `IndependentSum`, whose readings are bounded on both sides.
+    these are at most 60,000, exactly; everything else gives an `IndependentSum`, whose readings are bounded on both sides.
 
     >>> independent_sum([(GaussianLoss(3.0), 1), (GaussianLoss(2.0), 4)]).mu
     5.0
