@@ -39,7 +39,7 @@ _HOMES = {
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 # What is not exported by name is found in these: dp.conversions.pure_to_zcdp, dp.mechanisms.broken, dp.ex_post.doubling.
-_PACKAGES = {"accountants", "conversions", "ex_post", "figures", "information_density", "mechanisms",
+_PACKAGES = {"accountants", "conversions", "dp_sgd", "ex_post", "figures", "information_density", "mechanisms",
              "privacy_loss"}
 __all__ = sorted(_HOME_OF)
 

@@ -64,12 +64,14 @@ class Table:
         widths = [max(len(line[i]) for line in [self.columns, *cells]) for i in range(len(self.columns))]
         numeric = self._numeric()
         lines: list[str] = []
-        for line in [self.columns, ["-" * min(width, 60) for width in widths], *cells]:
+        start = sum(widths[:-1]) + 2 * len(widths[:-1])  # of the last column
+        rules = ["-" * min(width, 60) for width in widths[:-1]] + ["-" * max(3, min(widths[-1], 60, 120 - start))]
+        for line in [self.columns, rules, *cells]:
             padded = zip(line, widths, numeric, strict=True)
             row = "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in padded).rstrip()
             # The last column may hold a sentence: it goes on below its own start instead of past the page.
-            lines += textwrap.wrap(row, 120, subsequent_indent=" " * (sum(widths[:-1]) + 2 * len(widths[:-1])),
-                                   break_long_words=False) if len(row) > 120 and sum(widths[:-1]) < 90 else [row]
+            lines += textwrap.wrap(row, 120, subsequent_indent=" " * start,
+                                   break_long_words=False) if len(row) > 120 and start < 100 else [row]
         return "\n".join([self.title, "", *lines, *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:

@@ -186,3 +186,12 @@ def test_exchange_reads_what_a_mechanism_says_of_itself():
     laplace = exchange(Laplace(1.0))
     assert laplace["Gaussian DP, mu", "value"] == pytest.approx(-2 * NormalDist().inv_cdf(np.exp(-0.5) / 2), rel=1e-12)
     assert laplace["Gaussian DP, mu", "kind"] == "exact"
+
+
+def test_a_long_reason_wraps_and_the_rule_above_it_does_not():
+    why = "because " * 30
+    text = repr(Table("t", ["accountant", "x1", "x5", "kind", "why"], [["a" * 30, 1.5, 2.5, "upper bound", why.strip()]]))
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 120
+    assert [set(line) for line in lines].count({"-", " "}) == 1, "one line of dashes"
+    assert sum(line.split().count("because") for line in lines) == 30

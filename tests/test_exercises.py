@@ -18,6 +18,25 @@ def normal_tail(x: float) -> float:
     return float(mp.erfc(x / mp.sqrt(2)) / 2)
 
 
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Where the area of a Gaussian loss is `delta`."""
+    def area(x):
+        return mp.ncdf(-x / mu + mp.mpf(mu) / 2) - mp.exp(x) * mp.ncdf(-x / mu - mp.mpf(mu) / 2)
+
+    return float(mp.findroot(lambda x: mp.log(area(x) / delta), (mu, 4 * mu), solver="anderson"))
+
+
+def gaussian_area_sampled(q: float, epsilon: float, sigma: float) -> float:
+    """The excess of the mixture's density over e**epsilon times the other, integrated from where it starts."""
+    start = sigma**2 * math.log1p(math.expm1(epsilon) / q) + 0.5
+    mixture = (1 - q) * normal_tail(start / sigma) + q * normal_tail((start - 1) / sigma)
+    return mixture - math.exp(epsilon) * normal_tail(start / sigma)
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    return normal_tail(epsilon / mu - mu / 2) - math.exp(epsilon) * normal_tail(epsilon / mu + mu / 2)
+
+
 # Each answer once more, from the text of its exercise and by other means than the package.
 BY_HAND = {
     # Chapter 01
@@ -36,12 +55,51 @@ BY_HAND = {
     "threshold-for-delta": 1 + math.log(500_000, 3),
     "larger-direction": 0.5 - 1.5 * 0.1,
     # Chapter 04
+    "price-of-a-morning": 1.25,
+    "top-of-the-ladder": (1 + math.exp(-0.5)) ** -8,
+    "area-of-two-coins": 3 / 8,
+    "drift-and-spread": math.sqrt(math.log(1e5)) + 10 * (math.exp(0.05) - 1),
+    "fair-shares-of-delta": 10 * gaussian_epsilon(0.5, 1e-7),
+    "write-a-filter": lambda prices, budget: [0.1, 0.2, 0, 0.3, 0],
     # Chapter 05
+    "cubic-mean-of-a-coin": ((math.e**4 + math.e**-3) / (1 + math.e)) ** (1 / 3),
+    "order-two-of-a-pair": math.log(25 / 9),
+    "mean-at-order-eight": 0.16,
+    "loss-that-is-rarely-exceeded": 1 + 6 * math.log(10) / 7,
+    "two-orders-one-ledger": (0.8, 1.4),
+    "best-order-by-hand": (1 + 2 * math.sqrt(5 * math.log(10)), 0.25 + math.sqrt(5 * math.log(10))),
     # Chapter 06
+    "rho-of-a-mixed-ledger": 0.25 + 0.375,
+    "noise-for-a-rho-budget": math.sqrt(50),
+    "slope-at-order-two": (math.log(math.cosh(3) / math.cosh(1)) / 2, 2 * math.tanh(1)),
+    "tail-under-rho": math.exp(-121 / 32),
+    "census-in-epsilon": 2.63 + 2 * math.sqrt(26.3 * math.log(10)),
+    "largest-moment": lambda t, rho: [math.exp(((v + 0.5) ** 2 - 0.25) * rho) for v in t],
     # Chapter 07
+    "off-the-ledger": 0.9 + 5 * math.log(10) / 7,
+    "best-order-of-a-line": 1 + math.sqrt(10 * math.log(10)),
+    "hundred-counts-exactly": gaussian_epsilon(1, 1e-5),
+    "delta-of-the-serial-column": 10 * (normal_tail(2 * 1.875) - math.exp(2) * normal_tail(2 * 2.125)),
+    "where-the-saving-ends": 27,
+    "write-the-exchange": lambda orders, divergences, delta: 10 + (6 * math.log(10) - math.log(4)) / 3 + math.log(3 / 4),
     # Chapter 08
+    "rounded-by-hand": (0.36 - 0.36 * math.exp(-0.5), 0.84 - 0.36 * math.exp(-1.5) - 0.48 * math.exp(-0.5)),
+    "chernoff-at-best-order": math.exp(-6.125),
+    "period-for-excess": 6 * math.log(10),
+    "mixed-ledger-delta": (math.sqrt(math.e) * gaussian_delta(0.5, 1) + gaussian_delta(1.5, 1)) / (1 + math.sqrt(math.e)),
+    "queries-within-budget": max(n for n in range(1, 60) if gaussian_delta(1, math.sqrt(n) / 20) <= 1e-6),
     # Chapter 09
+    "miss-rate-of-a-test": normal_tail(-float(mp.sqrt(2) * mp.erfinv(0.9)) + 0.5),
+    "gaussian-of-three": math.sqrt(3 / 2),
+    "delta-from-corners": 0.3,
+    "true-positives-at-low-rate": (normal_tail(float(mp.sqrt(2) * mp.erfinv(0.998)) - 1), 1e-3 * math.e**2 + 1e-5),
+    "gaussian-that-covers": 2 * float(mp.sqrt(2) * mp.erfinv(math.tanh(0.25))),
     # Chapter 10
+    "amplify-with-a-coin": math.log(0.95 + 0.05 * math.exp(2)),
+    "delta-of-one-step": (gaussian_area_sampled(0.05, 0.1, 2.0), 0),
+    "rate-of-a-run": (0.01, 1000),
+    "order-two-of-a-step": math.log(0.98**2 + 2 * 0.02 * 0.98 + 0.02**2 * math.exp(0.25)),
+    "order-of-storage": float(mp.findroot(lambda e: mp.ncdf(0.5 - e) - mp.exp(e) * mp.ncdf(-0.5 - e) - mp.mpf("1e-5"), 4)),
     # Chapter 11
     "bound-after-merging": math.log(0.3 * math.exp(0.5) + 0.7 * math.exp(2)),
     "width-after-merging": 1 - 0.69,

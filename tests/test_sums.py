@@ -126,6 +126,22 @@ def test_lattice_convolution_equals_enumeration():
     assert isinstance(by_lattice, ExactSum) and len(by_lattice.losses) < 60
 
 
+@pytest.mark.parametrize("atoms, copies", [(1, 9), (3, 4), (4, 5), (5, 7)])
+def test_few_values_off_a_lattice_are_added_up_exactly(atoms, copies):
+    masses = np.random.default_rng(atoms).dirichlet(np.ones(atoms + 1))
+    pair = DiscreteLoss.from_probabilities(masses, np.append(np.random.default_rng(atoms + 9).dirichlet(np.ones(atoms)), 0.0))
+    total = pair.repeat(copies)
+    assert isinstance(total, ExactSum)
+    losses, weights = np.zeros(1), np.ones(1)
+    for _ in range(copies):
+        losses = np.add.outer(losses, pair.losses).ravel()
+        weights = np.multiply.outer(weights, np.exp(pair.log_masses)).ravel()
+    for epsilon in (0.0, 0.7, 2.3):
+        exact = weights @ np.maximum(0.0, -np.expm1(np.minimum(epsilon - losses, 0.0))) + 1 - (1 - masses[-1]) ** copies
+        low, high = np.exp(total.log_delta_bounds(epsilon))
+        assert low * (1 - 1e-13) <= exact <= high * (1 + 1e-13) and high - low < 1e-11
+
+
 def test_hundred_discrete_gaussians():
     """accounting.md: sigma 2, a hundred copies, at 1e-6 the lattice value 35.567536."""
     x = np.arange(-60, 62)

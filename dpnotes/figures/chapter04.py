@@ -7,7 +7,29 @@ import numpy as np
 from dpnotes import conversions
 from dpnotes.figures._registry import _, figure
 from dpnotes.figures._style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SHADE
+from dpnotes.mechanisms import Laplace
 from dpnotes.privacy_loss import GaussianLoss
+
+
+@figure("one-morning", chapter=4, source="new", move={"seed": (1, 17)},
+        caption="Six answers, charged in three ways: all at the top price, each at its own price, and what each output really tells of one person.",
+        alt="Three step lines over the questions one to six. The top price climbs steeply to 6, the own prices climb to 2.1, and below them the loss that "
+            "really happened goes up and down.")
+def one_morning(ax, seed=5):
+    rng, prices = np.random.default_rng(seed), np.array([0.1, 0.1, 0.2, 0.2, 0.5, 1.0])
+    noise = np.array([Laplace(scale=1 / price).release(0, rng=rng) for price in prices])
+    losses = prices * (np.abs(noise + 1) - np.abs(noise))
+    asked = np.append(np.arange(7), 6.4)
+    for values, color, style, label in ((np.full(6, prices.max()), RED, "--", _("all at the top price")),
+                                        (prices, ORANGE, "-.", _("each at its own price")),
+                                        (losses, BLUE, "-", _("the losses of the outputs"))):
+        total = np.cumsum(values)
+        ax.step(asked, [0, *total, total[-1]], where="post", color=color, linestyle=style, label=label)
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    ax.set(xlabel=_("questions answered"), ylabel=_("total"), xlim=(0, 6.4), ylim=(-2.2, 6.4), xticks=asked[:-1])
+    ax.legend(loc="upper left")
+    return _("Top price {top:.4g}, own prices {own:.4g}; the outputs of this run add up to a loss of {loss:.4g}.").format(
+        top=6 * prices.max(), own=prices.sum(), loss=losses.sum())
 
 
 @figure("fixed-price", chapter=4, source="F4.2", move={"sigma": (1.0, 5.0), "epsilon": (0.5, 4.0)},
@@ -81,3 +103,33 @@ def mixed_deltas(ax, k=20, sigma=2.0):
     return _("After {k} queries the plain sum costs {honest:.4g} at δ = 10⁻⁶; {cheap:.4g} would be true at δ = {delta:.3g} only; exact: {exact:.5g}.").format(
         k=k, honest=honest[-1], cheap=2.0 * k, delta=min(1.0, k * loss.delta(2.0)), exact=exact[-1])
 
+
+@figure("ever-exceeded", chapter=4, source="new",
+        caption="A bound for a number of runs that is fixed beforehand, read after every run, against an odometer: how often the loss has ever been above it.",
+        alt="Two rising curves of probability over the number of runs, on a logarithmic axis, and a dashed line at 0.05. The first curve, of the bound that was made "
+            "for one moment, crosses the dashed line and goes on rising; the second levels off below the line.")
+def ever_exceeded(ax, epsilon=0.1, delta=0.05, k=3000):
+    runs, drift = np.arange(1, k + 1), np.tanh(epsilon / 2)
+    fixed = np.minimum(runs, runs * drift + np.sqrt(-2 * runs * np.log(delta)))  # in units of epsilon
+    slope = np.sqrt(-np.log(delta) / (epsilon * drift * 100))  # the odometer's, at its best after 100 runs
+    meter = ((1 + slope) * epsilon * drift * runs - np.log(delta) / slope) / epsilon
+    for bound, color, style, label in ((fixed, RED, "-", _("bound for a fixed number of runs")), (meter, BLUE, "-.", _("odometer"))):
+        ax.plot(runs, _ever(bound, (1 + drift) / 2), color=color, linestyle=style, label=label)
+    ax.axhline(delta, color=GREY, linestyle="--", label=_("what was promised"))
+    ax.set(xlabel=_("runs so far"), ylabel=_("probability of ever exceeding"), xscale="log", xlim=(1, k), ylim=(0, 4 * delta))
+    ax.legend(loc="upper left")
+    first, second = (line.get_ydata()[-1] for line in ax.lines[:2])
+    return _("After {k} runs the loss has ever been above the fixed-number bound with probability {first:.4g}, above the odometer with {second:.4g}.").format(
+        k=k, first=first, second=second)
+
+
+def _ever(bound, up):
+    """Exact probabilities that a walk of steps +1 (probability `up`) and -1 has been above the bound by each step."""
+    size = len(bound)
+    law, found = np.zeros(2 * size + 3), []
+    law[size + 1] = 1.0  # place i is the sum i - size - 1
+    for most in bound:
+        law[1:-1] = up * law[:-2] + (1 - up) * law[2:]
+        law[size + 2 + int(np.floor(most + 1e-9)):] = 0.0
+        found.append(1 - law.sum())
+    return np.array(found)

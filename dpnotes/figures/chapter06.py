@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import log_ndtr, ndtr
 
 from dpnotes import conversions
 from dpnotes.figures._registry import _, figure
-from dpnotes.figures._style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from dpnotes.figures._style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED
 from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss
 
 
@@ -64,9 +65,9 @@ def rho_is_a_supremum(ax, alpha=2.0):
 
 
 @figure("zcdp-to-epsilon", chapter=6, source="new", move={"rho": (0.01, 10.0, "log")},
-        caption="What ρ-zCDP is worth in (ε, δ): Bun and Steinke's formula, the tight conversion, and the exact value of Gaussian noise with that ρ.",
-        alt="Three falling curves of epsilon against delta on a logarithmic axis from 10⁻¹² to 0.1. The formula lies highest, the tight conversion below it, "
-            "the exact Gaussian lowest; the gaps change little along the axis.")
+        caption="What ρ-zCDP is worth in (ε, δ): Bun and Steinke's formula, a better conversion, and the exact value of Gaussian noise with that ρ.",
+        alt="Three falling curves of epsilon against delta on a logarithmic axis from 10⁻¹² to 0.1. Bun and Steinke's formula lies highest, the better "
+            "conversion below it, the exact Gaussian lowest; the gaps change little along the axis.")
 def zcdp_to_epsilon(ax, rho=2.5):
     delta = np.geomspace(1e-12, 0.1, 45)
     ax.plot(delta, conversions.zcdp_to_epsilon_bun_steinke(rho, delta), color=RED, linestyle="--", label=_("Bun, Steinke"))
@@ -98,3 +99,40 @@ def running_bound(ax, delta=0.05, seed=1):
     over = int(np.sum(np.any(paths > line, axis=1))), int(np.sum(np.any(paths > moment, axis=1)))
     return _("Of 20 runs {line} crossed the odometer's line and {moment} the other curve; δ = {delta:.3g}.").format(
         line=over[0], moment=over[1], delta=delta)
+
+
+@figure("why-tanh", chapter=6, source="new", move={"epsilon": (0.3, 6.0)},
+        caption="Why ρ = ε tanh(ε/2): against u = (t + ½)² the log-moment of randomized response bends downward, so its tangent at t = 0 lies above it.",
+        alt="A curve that rises ever more slowly from the origin over u between 0 and 2.25; a straight dashed line touches it at the marked point u = 0.25 "
+            "and lies above it everywhere else.")
+def why_tanh(ax, epsilon=3.0):
+    u, rho = np.linspace(0, 2.25, 400), conversions.pure_to_zcdp(epsilon)
+    curve = np.log(np.cosh(epsilon * np.sqrt(u)))
+    touch = np.log(np.cosh(epsilon / 2))
+    ax.plot(u, curve, color=BLUE, label=_("log cosh(ε√u), randomized response"))
+    ax.plot(u, touch + rho * (u - 0.25), color=RED, linestyle="--", label=_("tangent of slope ρ: zCDP"))
+    ax.plot([0.25], [touch], "o", color=INK, markersize=7, label=_("t = 0"))
+    ax.set(xlabel=_("u = (t + ½)²"), ylabel=_("log-moment, plus log cosh(ε/2)"), xlim=(0, 2.25), ylim=(0, 1.7 * curve[-1]))
+    ax.legend(loc="upper left")
+    return _("The tangent's slope is ρ = ε tanh(ε/2) = {rho:.6g}; at t = 1 it lies {gap:.4g} above the curve.").format(
+        rho=rho, gap=touch + 2 * rho - np.log(np.cosh(1.5 * epsilon)))
+
+
+@figure("merging-and-concentration", chapter=6, source="new", move={"cut": (-1.5, 2.5)},
+        caption="Gaussian noise whose outputs above a cut are merged into one: the parameter that concentrated DP needs grows, the one of zCDP does not.",
+        alt="Three lines over t from 0 to 8: a level line at ρ = 0.5, a solid curve that starts near it, rises to 0.56 at t = 1.2 and comes slowly back "
+            "towards it from above, and a dash-dotted curve that stays below it and approaches it from below.")
+def merging_and_concentration(ax, cut=0.0):
+    t = np.linspace(0.02, 8, 400)
+    merged = log_ndtr(-cut) - log_ndtr(1 - cut)  # the loss at the merged output; centers 0 and 1, noise of deviation 1
+    mean = ndtr(cut) / 2 + np.exp(-cut**2 / 2) / np.sqrt(2 * np.pi) + ndtr(-cut) * merged
+    moment = np.logaddexp(t * (t + 1) / 2 + log_ndtr(cut + t), log_ndtr(-cut) + t * merged)
+    cdp, zcdp = (moment - t * mean) / t**2, moment / (t * (t + 1))
+    ax.axhline(0.5, color=GREY, linestyle=":", linewidth=1.6, label=_("before merging, either definition"))
+    ax.plot(t, cdp, color=RED, label=_("after merging, concentrated DP: log E[exp(t(L - E[L]))] / t²"))
+    ax.plot(t, zcdp, color=BLUE, linestyle="-.", label=_("after merging, zCDP: log E[exp(tL)] / (t(t+1))"))
+    ax.set(xlabel=_("t"), ylabel=_("parameter needed"), xlim=(0, 8), ylim=(0.2, 0.85))
+    ax.legend(loc="upper right")
+    at = int(np.argmax(cdp))
+    return _("Merging the outputs above {cut:.3g}: concentrated DP needs {cdp:.4g} at t = {t:.3g}, zCDP never more than 0.5.").format(
+        cut=cut, cdp=cdp[at], t=t[at])

@@ -99,3 +99,20 @@ def tradeoff_central_limit(ax, k=4):
     gap = float(np.max(np.abs(np.interp(X, x, y) - conversions.gdp_to_tradeoff(mu, X))))
     return _("μ = {mu:.5g}; the curves differ by at most {gap:.4f}. At δ = 10⁻⁶: exact ε {exact:.5g}, the Gaussian's {gaussian:.5g}.").format(
         mu=mu, gap=gap, exact=loss.epsilon(1e-6), gaussian=GaussianLoss(mu).epsilon(1e-6))
+
+
+@figure("power-at-low-rates", chapter=9, source="new", move={"sigma": (0.3, 5.0, "log")},
+        caption="What an attacker finds who may rarely be wrong: the largest true positive rate under Gaussian noise, and under its one point at δ = 10⁻⁵.",
+        alt="Power against false alarm rate, both on logarithmic axes. The Gaussian's curve runs above the dotted diagonal and comes closer to it only at the right end; the dashed "
+            "line of its single (epsilon, delta) point lies well above the curve except near one place on the left where they touch.")
+def power_at_low_rates(ax, sigma=1.0):
+    x, mu = np.geomspace(1e-7, 1, 211), 1 / sigma
+    epsilon = conversions.gdp_to_epsilon(mu, 1e-5)
+    ax.plot(x, 1 - conversions.gdp_to_tradeoff(mu, x), color=BLUE, label=_("Gaussian, σ = {sigma:.3g}").format(sigma=sigma))
+    ax.plot(x, 1 - conversions.approx_to_tradeoff(epsilon, 1e-5, x), color=RED, linestyle="--", label=_("all of (ε, 10⁻⁵)-DP"))
+    ax.plot(x, x, color=GREY, linestyle=":", linewidth=1.3, label=_("nothing learned"))
+    ax.axvline(1e-3, color=GREY, linewidth=0.8)
+    ax.set(xscale="log", yscale="log", xlabel=_("type I error, false alarms"), ylabel=_("power, true positives"), xlim=(1e-7, 1), ylim=(1e-7, 1.3))
+    ax.legend(loc="lower right")
+    return _("With one false alarm in a thousand at most {curve:.5g} are found; from ε = {epsilon:.4g} at δ = 10⁻⁵ alone one could only say {point:.4g}.").format(
+        curve=1 - conversions.gdp_to_tradeoff(mu, 1e-3), epsilon=epsilon, point=1 - conversions.approx_to_tradeoff(epsilon, 1e-5, 1e-3))

@@ -17,8 +17,7 @@ from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
 from dpnotes.privacy_loss._special import UNIT, log1mexp
 
-MOST_ATOMS = 2**17
-FEW_ATOMS = 4000  # found one way of drawing them at a time
+MOST_ATOMS = 60_000
 MOST_LAPLACE = 12
 MOST_LATTICE = 2000  # a convolution of two such takes about a millisecond
 
@@ -27,7 +26,7 @@ def independent_sum(parts: Iterable[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
     """The loss of independent pairs side by side, each (loss, copies): their sum. All read in the same direction.
 
     Gaussians give the Gaussian with mu**2 added up, exactly; losses with finitely many values give all their sums while
-    there are at most 131,072, exactly; everything else gives an `IndependentSum`, whose readings are bounded on both sides.
+    these are at most 60,000, exactly; everything else gives an `IndependentSum`, whose readings are bounded on both sides.
 
     >>> independent_sum([(GaussianLoss(3.0), 1), (GaussianLoss(2.0), 4)]).mu
     5.0
@@ -117,19 +116,20 @@ def _power(loss: DiscreteLoss, copies: int) -> tuple[FloatArray, FloatArray, flo
         losses, log_masses = loss.losses, loss.log_masses
         for _ in range(copies - 1):
             losses, log_masses = np.add.outer(losses, loss.losses).ravel(), np.add.outer(log_masses, loss.log_masses).ravel()
-        largest = float(np.max(np.abs(loss.log_masses)))
-        return losses, log_masses, inherited + 4 * copies * UNIT * (1 + largest), error, lost
-    if comb(copies + atoms - 1, copies) <= (MOST_ATOMS if atoms < 3 else FEW_ATOMS if atoms < 7 else 0):
+        most = float(np.max(np.abs(loss.log_masses)))
+        return losses, log_masses, inherited + 4 * copies * UNIT * (1 + most), error, lost
+    # On a lattice: convolution of positive masses, every value right to a few roundings for each term that is added.
+    gap = float(np.min(np.diff(loss.losses), initial=2 * largest + 1))  # one value has no gap
+    steps = np.round((loss.losses - loss.losses[0]) / gap)
+    off = float(np.max(np.abs(loss.losses[0] + steps * gap - loss.losses)))
+    lattice = off <= 1e-12 * (largest + gap) and steps[-1] * copies <= MOST_LATTICE
+    if atoms < 3 or not lattice:  # every way to share the copies out, where these are not too many
+        if atoms > 6 or comb(copies + atoms - 1, copies) > MOST_ATOMS:
+            return None
         counts = _compositions(copies, atoms)
         log_masses, mass_error = _log_multinomial(copies, counts, loss.log_masses - np.log1p(-loss.infinity_mass))
         finite = copies * np.log1p(-loss.infinity_mass)
         return counts @ loss.losses, log_masses + finite, mass_error + inherited + 4 * UNIT * abs(finite), error, lost
-    # On a lattice: convolution of positive masses, every value right to a few roundings for each term that is added.
-    gap = float(np.min(np.diff(loss.losses)))
-    steps = np.round((loss.losses - loss.losses[0]) / gap)
-    off = float(np.max(np.abs(loss.losses[0] + steps * gap - loss.losses)))
-    if off > 1e-12 * (largest + gap) or steps[-1] * copies > MOST_LATTICE:
-        return None
     one = np.zeros(int(steps[-1]) + 1)
     one[steps.astype(int)] = np.exp(loss.log_masses)
     result, square, left, mass_error = np.ones(1), one, copies, 0.0
