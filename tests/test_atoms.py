@@ -194,3 +194,20 @@ def test_two_lattices_together():
         exact = np.log(np.sum(total * -np.expm1(np.minimum(epsilon - sums, 0.0))))
         low, high = made.log_delta_bounds(epsilon)
         assert low - 1e-12 <= exact <= high + 1e-12 and high - low < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_epsilon_of_few_copies_off_any_lattice(seed):
+    """All sums by numpy, sorted: between atoms delta is far from smooth, and Newton alone runs away."""
+    rng = np.random.default_rng(seed)
+    n, times = ((50, 3), (30, 3), (120, 2))[seed % 3]
+    p, q = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n))
+    loss = DiscreteLoss.from_probabilities(p, q)
+    sums, masses = np.zeros(1), np.ones(1)
+    for _ in range(times):
+        sums, masses = np.add.outer(sums, loss.losses).ravel(), np.multiply.outer(masses, np.exp(loss.log_masses)).ravel()
+    for delta in (0.1, 1e-3, 1e-5, 1e-8):
+        lower, upper = IndependentSum([(loss, times)]).epsilon_bounds(delta)
+        assert 0 < lower <= upper <= lower * (1 + 1e-3)
+        for epsilon, side in ((lower * (1 - 1e-12), 1), (upper * (1 + 1e-12), -1)):
+            assert side * (np.sum(masses * -np.expm1(np.minimum(epsilon - sums, 0.0))) - delta) >= -1e-9 * delta

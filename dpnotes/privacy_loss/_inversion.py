@@ -327,6 +327,7 @@ class Inversion:
 
     def _newton(self, epsilon: float, log_delta: float) -> float:
         """Where the trapezoid sum equals the target; no bound, only a good place to try."""
+        low, high = -1.0, inf
         for _ in range(80):
             total, error, slope, factor = self.line.value(epsilon, self.line.smoothing)
             if total <= 2 * error:  # far to the right the sum is all rounding error
@@ -334,10 +335,14 @@ class Inversion:
                 continue
             if slope >= 0:
                 break
-            move = (log(total) + factor - log_delta) * total / slope
-            epsilon = max(epsilon - move, 0.0)
-            if abs(move) <= 1e-8 * epsilon or epsilon == 0:  # the digits double
-                break
+            gap = log(total) + factor - log_delta
+            low, high = (epsilon, high) if gap > 0 else (low, epsilon)
+            move = gap * total / slope
+            new = max(epsilon - move, 0.0)
+            if abs(move) <= 1e-8 * epsilon or (epsilon == 0 and gap <= 0):  # the digits double
+                return new
+            # between atoms log delta is no parabola: halve where Newton leaves what is known
+            epsilon = new if low < new < high or high == inf else (max(low, 0.0) + high) / 2
         return epsilon
 
     def _step(self, epsilon: float, log_delta: float, value: float, slope: float, side: int) -> float:
@@ -347,7 +352,7 @@ class Inversion:
         if not slope < 0:
             return inf if side else -inf
         step = (abs(value - log_delta) * 1.001 + 1e-15) / -slope + 4e-16 * epsilon
-        for _ in range(12):
+        for _ in range(40):
             if (value <= log_delta) if side else (value > log_delta):
                 return epsilon
             if not np.isfinite(step):
