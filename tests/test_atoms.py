@@ -12,6 +12,7 @@ from dpnotes.privacy_loss import DiscreteGaussianLoss, DiscreteLoss, Independent
 from dpnotes.privacy_loss._atoms import common_step, line_moments
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, LatticeLine, common_lattice
+from dpnotes.privacy_loss._sampled_laplace import PoissonLaplaceLoss
 from dpnotes.privacy_loss._sums import _compositions
 
 EPSILONS = (0.0, 0.3, 1.1, 2.9)
@@ -211,3 +212,24 @@ def test_epsilon_of_few_copies_off_any_lattice(seed):
         assert 0 < lower <= upper <= lower * (1 + 1e-3)
         for epsilon, side in ((lower * (1 - 1e-12), 1), (upper * (1 + 1e-12), -1)):
             assert side * (np.sum(masses * -np.expm1(np.minimum(epsilon - sums, 0.0))) - delta) >= -1e-9 * delta
+
+
+@pytest.mark.parametrize("loss", [LaplaceLoss(1.0), PoissonLaplaceLoss(0.3, 1.0, "remove"), PoissonLaplaceLoss(0.3, 1.0, "add"),
+                                  DiscreteLoss.from_probabilities([0.5, 0.2, 0.3], [0.2, 0.35, 0.45])])
+def test_next_to_the_largest_loss(loss):
+    """There the law is its last atom: delta = mass (1 - e**(epsilon - largest))."""
+    total, mass = IndependentSum([(loss, 14)]), loss.tail(np.nextafter(loss.maximum, 0) - 1e-12) ** 14
+    delta = 1e-9 * mass
+    lower, upper = total.epsilon_bounds(delta)
+    exact = total.maximum + np.log1p(-delta / mass)
+    assert lower <= exact * (1 + 1e-14) and exact * (1 - 1e-14) <= upper and upper - lower < 1e-8
+    low, high = total.log_delta_bounds(exact)
+    assert low <= np.log(delta) + 1e-4 and np.log(delta) - 1e-4 <= high and low > np.log(delta) - 1e-4
+
+
+def test_finite_losses_below_zero():
+    """Beyond the mass at infinity nothing is above epsilon = 0: the answer is 0, not the largest finite loss."""
+    loss = DiscreteLoss.from_probabilities([0.1, 0.9], [0.0, 1.0])
+    total = IndependentSum([(loss, 3)])
+    assert total.epsilon_bounds(0.3) == (0.0, 0.0) and total.epsilon(0.2) == np.inf
+    assert total.delta(0.0) == pytest.approx(1 - 0.9**3)

@@ -86,6 +86,10 @@ class PrivacyLoss(ABC):
         """(o, h, off) where every finite value is o plus a multiple of h, but for rounding by at most `off`; else None."""
         return None
 
+    def _log_top(self) -> float:
+        """log of the mass on the largest finite loss."""
+        return -np.inf
+
     def _key(self) -> tuple:
         """What makes two losses of one kind equal: equal parts of a sum are merged."""
         return (id(self),)

@@ -220,6 +220,9 @@ class LaplaceLoss(PrivacyLoss):
             self._levels[c] = float(self._cumulant(np.array([c]))[0])
         return np.minimum(falling, self._levels[c])
 
+    def _log_top(self) -> float:
+        return -log(2)
+
     def _key(self) -> tuple:
         return (self.bound,)
 
@@ -389,6 +392,9 @@ class DiscreteLoss(PrivacyLoss):
             self._step = common_step(self.losses - first, largest) or (0.0, 0.0)
             self._step = self._step[0], self._step[1] + 2 * UNIT * largest + self.loss_error
         return (float(self.losses[0]), *self._step) if self._step[0] else None
+
+    def _log_top(self) -> float:
+        return float(self.log_masses[-1]) if len(self.losses) else -np.inf
 
     def _key(self) -> tuple:
         return self.losses.tobytes(), self.log_masses.tobytes(), self.infinity_mass, self._other_mass

@@ -168,6 +168,9 @@ class PoissonLaplaceLoss(PrivacyLoss):
         falling = np.logaddexp(ends, np.log(2) + density - np.log(y))
         return np.minimum(falling, self._log_mgf(np.array([c]))[0])
 
+    def _log_top(self) -> float:
+        return -np.log(2) + (self.maximum - self.bound if self._remove else 0.0)
+
     def mean(self) -> float:
         return self._quadrature(0.0, 0.0, 0.0)[0].mean()
 

@@ -217,6 +217,8 @@ class IndependentSum(PrivacyLoss):
         self.minimum = float(sum(k * loss.minimum for loss, k in self.parts))
         self.maximum = float(sum(k * loss.maximum for loss, k in self.parts))
         self._largest = float(sum(k * getattr(loss, "largest_finite", loss.maximum) for loss, k in self.parts))
+        # log of the mass on the largest finite loss, which alone takes (1 - e**(epsilon - largest)) of it
+        self._top = float(sum(k * loss._log_top() for loss, k in self.parts)) * (1 + 1e-14) - 1e-14
         self._inversion: Inversion | None = None
 
     @property
@@ -250,6 +252,8 @@ class IndependentSum(PrivacyLoss):
         if epsilon >= self._largest or epsilon == np.inf:
             return infinite, infinite
         low, high = self._solver.log_delta_bounds(epsilon)
+        low = max(low, self._top + float(log1mexp(epsilon - self._largest * (1 - 1e-15))))
+        high = max(low, high)
         return float(np.logaddexp(low, infinite)) - 4e-16, float(np.logaddexp(high, infinite)) + 4e-16
 
     def _log_delta(self, epsilon: FloatArray) -> FloatArray:
@@ -264,8 +268,13 @@ class IndependentSum(PrivacyLoss):
         if rest <= 0:
             return 0.0, self.maximum
         slack = 4 * UNIT * (delta + self.infinity_mass) / rest if self.infinity_mass else UNIT
+        over = float(np.log(rest)) + slack - self._top
+        least = self._largest * (1 - 1e-15) + float(np.log1p(-np.exp(over))) if over < 0 else 0.0
+        if self._largest - least <= 1e-9 * self._largest:
+            return least, self._largest
         lower, upper = self._solver.epsilon_bounds(float(np.log(rest)), slack)
-        return lower, min(upper, self._largest)
+        lower = max(lower, least)
+        return lower, min(max(lower, upper), max(self._largest, 0.0))
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
         return np.array([self._log_tail_bounds(float(x))[1] for x in loss.flat]).reshape(loss.shape)
