@@ -34,7 +34,7 @@ class PoissonLaplaceLoss(PrivacyLoss):
 
     >>> loss = PoissonLaplaceLoss(0.1, 1.0, "remove")
     >>> round(loss.maximum, 12), round(loss.delta(0.1), 12)
-    (0.158565391917, 0.005818072837)
+    (0.15856507874, 0.013121830886)
     """
 
     _most_nodes = 2**12
