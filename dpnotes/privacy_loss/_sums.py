@@ -270,7 +270,7 @@ class IndependentSum(PrivacyLoss):
         slack = 4 * UNIT * (delta + self.infinity_mass) / rest if self.infinity_mass else UNIT
         over = float(np.log(rest)) + slack - self._top
         least = self._largest * (1 - 1e-15) + float(np.log1p(-np.exp(over))) if over < 0 else 0.0
-        if self._largest - least <= 1e-9 * self._largest:
+        if over < 0 and self._largest - least <= 1e-9 * self._largest:
             return least, self._largest
         lower, upper = self._solver.epsilon_bounds(float(np.log(rest)), slack)
         lower = max(lower, least)
