@@ -7,6 +7,7 @@ with the argument's name, its value and what is allowed. `plain` turns a zero-di
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,12 @@ def generator(rng: np.random.Generator | None) -> np.random.Generator:
 def plain(result: ArrayLike) -> Any:
     """A Python float for a zero-dimensional result, the array otherwise."""
     return result.item() if isinstance(result, (np.ndarray, np.generic)) and np.ndim(result) == 0 else result
+
+
+def listed(names: Iterable[str], most: int = 4) -> str:
+    """Names for a message: all of a few, else the first ones and how many more there are."""
+    names = list(names)
+    return ", ".join(names if len(names) <= most else [*names[: most - 1], f"and {len(names) - most + 1} more"])
 
 
 def round_up(bound: float, digits: int = 5) -> str:

@@ -554,3 +554,22 @@ def test_own_mu():
     for unknown in (DiscreteGaussian(2.0), PoissonGaussianLoss(0.1, 0.5)):
         with pytest.raises(ValueError, match="no known Gaussian"):
             GDPAccountant().add(unknown)
+
+
+def test_orders_are_not_listed_here():
+    with pytest.raises(ValueError, match="every real order above 1"):
+        RenyiAccountant(orders=[2, 3])
+
+
+def test_statement_takes_delta_by_place():
+    ledger = RenyiAccountant().add(GaussianLoss(0.5), 3)
+    assert ledger.statement(1e-5) == ledger.statement(delta=1e-5)
+
+
+@pytest.mark.parametrize("kind", [ZCDPAccountant, GDPAccountant])
+def test_what_one_number_implies_can_exceed_the_plain_sum(kind):
+    """As the docstrings say; the Rényi ledger has order infinity and never does."""
+    ledgers = [make().add(PureDP(1.0), 2) for make in (kind, PureAccountant, RenyiAccountant)]
+    one, total, orders = (ledger.epsilon(1e-9) for ledger in ledgers)
+    assert one > total == pytest.approx(2.0) and orders <= 2.0 + 1e-9
+    assert "plain sum" in kind.__doc__

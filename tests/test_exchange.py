@@ -127,10 +127,12 @@ def test_command(capsys):
     plain = ["epsilon", "--sigma", "2", "--steps", "20", "--delta", "1e-6", "--route", "renyi"]
     assert epsilon_command(parser.parse_args(plain)) == 0
     assert capsys.readouterr().out.startswith("(13.374, 1e-06)-DP, add/remove one record, upper bound")
+    assert epsilon_command(parser.parse_args([*plain[:4], "2e1", *plain[5:]])) == 0
+    assert capsys.readouterr().out.startswith("(13.374, 1e-06)-DP, add/remove one record, upper bound")
     assert epsilon_command(parser.parse_args([*run, "--route", "renyi"])) == 0
     assert capsys.readouterr().out.startswith("(2.59")
     for bad in ("--sigma 0 --steps 5 --delta 1e-5", "--sigma 1 --q 2 --steps 5 --delta 1e-5",
-                "--sigma 1 --steps -5 --delta 1e-5",
+                "--sigma 1 --steps -5 --delta 1e-5", "--sigma 1 --steps 1.5 --delta 1e-5", "--sigma 1 --steps inf --delta 1e-5",
                 "--sigma 1 --steps 5 --delta nan"):
         with pytest.raises(ValueError, match="is not allowed"):
             epsilon_command(parser.parse_args(["epsilon", *bad.split()]))

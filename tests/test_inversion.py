@@ -204,7 +204,7 @@ def test_the_rest_beyond_the_last_node_is_in_the_bracket(count):
     inversion.log_delta_bounds(epsilon)
     whole = inversion.line
     few = Line(parts, whole.c, whole.period, count, 0.0)
-    few.t, few.k, few.sharp = whole.t, whole.k, whole.sharp
+    few.surround(whole.t, whole.k, float(inversion._modulus(whole.c, few.y[-1:])[0]))
     inversion.line = few
     total, error, _, factor = few.value(epsilon, 0.0)
     assert abs(total * np.exp(factor) - exact.delta(epsilon)) > 2 * error * np.exp(factor)  # there is something to bound

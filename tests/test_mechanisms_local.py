@@ -9,6 +9,7 @@ import pytest
 from laws import ORACLES, assert_frequencies
 from scipy import stats
 
+from dpnotes.accountants import NumericalAccountant
 from dpnotes.mechanisms import RandomizedResponse, ShuffledRandomizedResponse, UnaryEncoding
 from dpnotes.privacy_loss import DiscreteLoss
 
@@ -125,8 +126,34 @@ def test_shuffled_by_enumeration(epsilon, n):
         assert mechanism.loss(sum(others)).delta(e) == pytest.approx(losses[0].delta(e), abs=1e-14)
         assert mechanism.loss(sum(others)).swapped.delta(e) == pytest.approx(losses[1].delta(e), abs=1e-14)
     assert mechanism.delta(e) == pytest.approx(worst, rel=1e-12)
-    assert max(loss.delta(e) for loss in mechanism.privacy_losses().values()) == pytest.approx(worst, rel=1e-12)
-    assert max(loss.maximum for loss in mechanism.privacy_losses().values()) == pytest.approx(mechanism.pure_epsilon, rel=1e-12)
+    covering = mechanism.privacy_loss()
+    assert worst <= covering.delta(e) <= worst * (1 + 1e-5)
+    assert covering.maximum == pytest.approx(mechanism.pure_epsilon, rel=1e-12)
+    for others in range(n):
+        loss, points = mechanism.loss(others), np.linspace(-epsilon, epsilon, 37)
+        assert np.all(loss.delta(points) <= covering.delta(points) * (1 + 1e-12) + 1e-15)
+        assert np.all(loss.swapped.delta(points) <= covering.delta(points) * (1 + 1e-12) + 1e-15)
+
+
+def test_shuffled_rounds_whose_others_differ():
+    """Two rounds with different answers of the others lose more than any two with the same: the ledger must cover them."""
+    mechanism = ShuffledRandomizedResponse(1.0, 3)
+    e = 0.8656410256410256
+    same = max(mechanism.loss(j).repeat(2).delta(e) for j in range(3))
+    mixed = max((mechanism.loss(i) + mechanism.loss(j)).delta(e) for i in range(3) for j in range(3))
+    assert mixed > 1.2 * same
+    upper = NumericalAccountant().add(mechanism, 2).delta(e)
+    assert mixed <= upper <= 1.2 * mixed
+    assert mechanism.kinds["loss"] == "upper" and set(mechanism.privacy_losses()) == {"either"}
+    assert mechanism.renyi(3.0) == pytest.approx(max(mechanism.loss(j).renyi(3.0) for j in range(3)))
+
+
+def test_a_thousand_people_shuffled_in_ten_rounds():
+    """Between ten rounds with the same answers, below, and the pure sum; the covering loss is close to the former."""
+    mechanism = ShuffledRandomizedResponse(1.0, 1000)
+    lower, upper = NumericalAccountant().add(mechanism, 10).epsilon_bounds(1e-6)
+    below = max(mechanism.loss(j).repeat(10).epsilon_bounds(1e-6)[0] for j in (0, 999))
+    assert below <= upper <= below * 1.01 and lower <= upper <= lower * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(("n", "delta"), [(10, 0.02), (100, 1e-4), (520, 1e-6)])

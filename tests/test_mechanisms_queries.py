@@ -25,7 +25,7 @@ from dpnotes.mechanisms import (
     variance_sensitivity,
     vector_sensitivity,
 )
-from dpnotes.mechanisms._queries import STEPS, _moments
+from dpnotes.mechanisms._queries import STEPS, _moments, _spread
 
 REPLACE = "replace one record"
 
@@ -243,3 +243,38 @@ def test_thresholded_count():
     assert mechanism.renyi(2.0) == np.inf
     worst = max(loss.delta(1.0) for loss in mechanism.privacy_losses().values())
     assert worst == pytest.approx(mechanism.publication_probability(1))
+
+
+def test_bounds_too_wide_are_named():
+    for helper in (private_mean, private_variance):
+        for low, high, name in ((-1e308, 1e308, "lower"), (0.0, 1e200, "upper")):
+            with pytest.raises(ValueError, match=f"{name} = .* between -1e\\+150 and 1e\\+150"):
+                helper([1, 2], low, high, 1.0)
+    with pytest.raises(ValueError, match="upper - lower overflows"):
+        private_quantile([1, 2], 0.5, -1e308, 1e308, 1.0)
+    assert np.isfinite(private_variance([1, 2], -1e150, 1e150, 1.0, rng=np.random.default_rng(0)).value)
+
+
+def test_spread_of_equal_values_keeps_the_sensitivity():
+    """Search over neighbors: a further record raises the number below any point by 0 or 1, also where the spreads overlap."""
+    rng = np.random.default_rng(4)
+    points = np.linspace(-2, 6, 801) + 1e-7
+    for _ in range(200):
+        values, width = rng.integers(0, 4, rng.integers(0, 12)).astype(float), rng.choice([0.0, 0.5, 1.0, 2.5])
+        more = np.append(values, rng.integers(0, 4))
+        rise = np.searchsorted(_spread(more, width), points) - np.searchsorted(_spread(values, width), points)
+        assert rise.min() >= 0 and rise.max() <= 1
+
+
+def test_quantile_of_tied_values_needs_a_width():
+    """The median of a thousand equal records: noise between the bounds without a width, right to half of it with one.
+
+    e**-100 or less of the law lies outside, so that a false alarm is out of the question.
+    """
+    values, rng = np.full(1000, 37.0), np.random.default_rng(2)
+    loose = [private_quantile(values, 0.5, 0, 100, 1.0, rng=rng).value for _ in range(200)]
+    close = [private_quantile(values, 0.5, 0, 100, 1.0, width=1.0, rng=rng).value for _ in range(200)]
+    assert np.std(loose) > 15 and max(abs(v - 37) for v in close) <= 0.5
+    assert "`width`" in private_quantile.__doc__
+    with pytest.raises(ValueError, match="width"):
+        private_quantile(values, 0.5, 0, 100, 1.0, width=-1.0)

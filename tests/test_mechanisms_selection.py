@@ -266,3 +266,13 @@ def test_sparse_vector_arguments():
     with pytest.raises(ValueError, match="answers"):
         AboveThreshold(1.0).log_probability([1.0], [1], 0.0)
     assert AboveThreshold(1.0).guarantees()["rho"] == (pytest.approx(np.tanh(0.5)), "upper")
+
+
+@pytest.mark.parametrize("mechanism", [ExponentialMechanism(1.0), PermuteAndFlip(1.0), ReportNoisyMax(1.0),
+                                       ReportNoisyMax(1.0, noise="exponential"), ReportNoisyMax(1.0, noise="gumbel")])
+def test_utilities_of_any_size(mechanism):
+    """Differences overflow (a warning is an error here): the far ones are never chosen."""
+    utilities = [1e308, -1e308, 1e308, 0.0]
+    np.testing.assert_allclose(mechanism.probabilities(utilities), [0.5, 0, 0.5, 0], atol=1e-12)
+    assert all(mechanism.release(utilities, rng=np.random.default_rng(seed)) in (0, 2) for seed in range(20))
+    assert mechanism.error(utilities) == 0

@@ -8,7 +8,7 @@ import pytest
 
 from dpnotes.accountants import NumericalAccountant, RenyiAccountant, q_for, sigma_for, times_for
 from dpnotes.accountants._numerical import _worst_epsilon
-from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PoissonGaussianLoss
+from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PoissonGaussianLoss, PrivacyLoss
 from dpnotes.privacy_loss._sums import proved_below
 
 DATA = Path(__file__).parent / "data"
@@ -237,3 +237,24 @@ def test_behind_a_wall_of_rare_losses_the_upper_bound_is_never_above_the_renyi_r
 def test_where_total_variation_is_within_delta_epsilon_is_zero():
     ledger = NumericalAccountant().add(PoissonGaussianLoss(1e-6, 1 / 0.3, "remove"), 1000)
     assert ledger.epsilon_bounds(0.1) == (0.0, 0.0)
+
+
+class WithoutErrorBound(LaplaceLoss):
+    """A loss as a reader might write one: real moments, but no error bound for complex ones."""
+
+    _on_line = PrivacyLoss._on_line
+
+
+def test_a_loss_without_error_bounds_falls_back_on_its_orders():
+    """Basic readings of the sum raise with the reason; the accountant answers by Rényi, above the exact value, and says so."""
+    own = WithoutErrorBound(0.1)
+    with pytest.raises(ValueError, match="WithoutErrorBound has no error bound for its complex moments"):
+        (own + GaussianLoss(1.0)).epsilon_bounds(1e-6)
+    made, exact = ledger((own, 1000)), ledger((LaplaceLoss(0.1), 1000)).epsilon(1e-6)
+    lower, upper = made.epsilon_bounds(1e-6)
+    assert 0 <= lower <= exact < upper <= RenyiAccountant().add(LaplaceLoss(0.1), 1000).epsilon(1e-6) * (1 + 1e-6)
+    assert "may be loose" in made.statement(delta=1e-6)
+    low, high = made.delta_bounds(19.0)
+    assert low <= ledger((LaplaceLoss(0.1), 1000)).delta_bounds(19.0)[0] and 0 < high < 1e-3
+    assert made.epsilon_bounds(1.0) == (0.0, 0.0) and made.epsilon(0.0) == pytest.approx(100.0)
+    assert ledger((own, 2)).epsilon_bounds(0.2) == (0.0, 0.0)  # above the sum of total variations, 0.0975

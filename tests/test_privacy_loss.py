@@ -767,3 +767,21 @@ def test_bad_sample_arguments(n, rng, name):
 
 def test_repr_says_what_it_is():
     assert repr(GaussianLoss(1)) == "GaussianLoss(mean=0.5, maximum=inf, infinity_mass=0)"
+
+
+def test_complex_moments_of_tiny_losses_keep_their_bound():
+    """NumPy's complex log1p is right to 1e-16 only, not to 1e-16 of its size: a power of a million would show it."""
+    mp.mp.dps = 40
+    z, b = 2.5 + 0.7j * np.arange(300), mp.mpf(1e-6)
+    laplace, response = LaplaceLoss(1e-6), DiscreteLoss.from_log_masses([1e-6, -1e-6], [-np.logaddexp(0, -1e-6), -np.logaddexp(0, 1e-6)])
+    for loss, exact in [
+        (laplace, lambda z: (mp.exp(z * b) * (1 + 1 / (2 * z + 1)) + mp.exp(-(z + 1) * b) * (1 - 1 / (2 * z + 1))) / 2),
+        (response, lambda z: (mp.exp((z + 1) * b) + mp.exp(-z * b)) / (1 + mp.exp(b))),
+    ]:
+        value, error = loss._on_line(z)
+        for j in (0, 1, 50, 299):
+            assert abs(mp.exp(mp.mpc(value[j])) / exact(mp.mpc(z[j])) - 1) <= error[j]
+
+
+def test_the_smallest_float_is_a_distance():
+    assert GaussianLoss(5e-324).epsilon_bounds(0.5) == (0.0, 0.0)

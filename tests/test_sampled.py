@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PoissonGaussianLoss, poisson_sampled_loss
+from dpnotes.privacy_loss import DiscreteGaussianLoss, DiscreteLoss, GaussianLoss, PoissonGaussianLoss, poisson_sampled_loss
 from dpnotes.privacy_loss._sampled_moments import Orders, log_mixture
 
 DATA = json.loads((Path(__file__).parent / "data" / "numerical_cases.json").read_text(encoding="utf-8"))
@@ -183,7 +183,7 @@ def test_limits_of_sampled_losses():
     assert poisson_sampled_loss(pair, 1.0) is pair and poisson_sampled_loss(pair, 0.0).maximum == 0.0
     assert poisson_sampled_loss(GaussianLoss(1.0), 0.1, "add") == PoissonGaussianLoss(0.1, 1.0, "add")
     with pytest.raises(ValueError, match="certified"):
-        poisson_sampled_loss(LaplaceLoss(1.0), 0.1)
+        poisson_sampled_loss(DiscreteGaussianLoss(1.0), 0.1)
     with pytest.raises(ValueError, match="direction"):
         poisson_sampled_loss(pair, 0.1, "both")
 

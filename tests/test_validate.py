@@ -111,3 +111,8 @@ def test_plain():
     assert type(v.plain(np.array(1.5))) is float and type(v.plain(np.float64(1.5))) is float
     assert type(v.plain(np.array(1j))) is complex and v.plain(2.0) == 2.0
     assert v.plain(np.array([1.5])).shape == (1,)
+
+
+def test_long_lists_are_cut():
+    assert v.listed(["a", "b"]) == "a, b" and v.listed("abcd") == "a, b, c, d"
+    assert v.listed(str(i) for i in range(2000)) == "0, 1, 2, and 1997 more"

@@ -60,7 +60,7 @@ def rows() -> list[Row]:
         ("`RandomizedResponse`, 100 answers", many, "$\\pm 1$, 0", many.error(n), "Kairouz, Oh and Viswanath (2014)"),
         ("`UnaryEncoding`, 100 answers", unary, "$\\pm 1$, 0 half of the time", unary.error(n),
          "Wang, Blocki, Li and Jha (2017)"),
-        ("`ShuffledRandomizedResponse`, 100 people", shuffled, "one for each number of ones among the others",
+        ("`ShuffledRandomizedResponse`, 100 people", shuffled, "the largest over the others' numbers of ones",
          shuffled.error(CONFIDENCE), "Cheu et al. (2019)"),
         *((f"`{type(pick).__name__}`", pick, "that of `RandomizedResponse`", pick.error(UTILITIES, CONFIDENCE), source)
           for pick, source in zip(picks, ("McSherry and Talwar (2007)", "McKenna and Sheldon (2020)", "Dwork and Roth (2014)"),

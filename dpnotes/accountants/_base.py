@@ -64,7 +64,7 @@ class Accountant(ABC):
         """How sharp the answer is, for `statement`: "" where only one side is known."""
         return ""
 
-    def statement(self, *, delta: float) -> str:
+    def statement(self, delta: float) -> str:
         """The guarantee in one line: numbers, neighbors, sampling, which way it bounds."""
         relation = self.neighbors or "neighbors as the losses were given"
         sampling = dict.fromkeys(getattr(mechanism, "sampling", None) for mechanism, _ in self.history)

@@ -11,6 +11,8 @@ from dpnotes._validate import count, fail, nonnegative, positive, probability, s
 from dpnotes.accountants._numerical import NumericalAccountant
 from dpnotes.privacy_loss import GaussianLoss, PoissonGaussianLoss
 
+AIM = -3e-11  # how far below the target the logarithm of delta is meant to end
+
 
 def _target(epsilon: float, delta: float) -> tuple[float, float]:
     epsilon, delta = scalar("epsilon", nonnegative("epsilon", epsilon)), scalar("delta", probability("delta", delta))
@@ -34,28 +36,33 @@ def _gap(mechanism: Any, times: int, epsilon: float, log_delta: float, whole: bo
 def _last_good(gap: Callable[[float], float], good: float, bad: float, gap_good: float, gap_bad: float) -> float:
     """Between a log-parameter that keeps the promise and one that breaks it: as far from `good` as the promise still holds.
 
-    Secant steps kept inside the bracket (Illinois rule); always returns a point at which `gap` was seen to be <= 0.
+    The parameter as a function of the gap is interpolated through the last two or three points and read just below 0,
+    at `AIM`; where that leaves the bracket, the middle is tried. Always returns a point at which `gap` was seen to be <= 0.
     """
-    side = 0
+    tried = [(gap_good, good), (gap_bad, bad)]
     for _ in range(80):
-        if abs(bad - good) <= 1e-12 * max(1.0, abs(good)) or -1e-10 < gap_good <= 0:
+        if abs(bad - good) <= 1e-12 * max(1.0, abs(good)) or 3 * AIM < gap_good <= 0:
             break
-        step = (good * gap_bad - bad * gap_good) / (gap_bad - gap_good)
-        step += (good - bad) * 1e-12  # lean to the good side
-        if not min(good, bad) < step < max(good, bad):
+        step = _interpolate(tried[-3:], AIM)
+        width = abs(tried[-1][1] - tried[-2][1])
+        if not (min(good, bad) < step < max(good, bad) and abs(step - tried[-1][1]) < width):
             step = (good + bad) / 2
         value = gap(step)
-        if value <= 0:
-            good, gap_good, gap_bad = step, value, gap_bad / 2 if side == 1 else gap_bad
-            side = 1
-        else:
-            bad, gap_bad, gap_good = step, value, gap_good / 2 if side == -1 else gap_good
-            side = -1
+        good, bad, gap_good = (step, bad, value) if value <= 0 else (good, step, gap_good)
+        tried.append((value, step))
     return good
 
 
+def _interpolate(points: list[tuple[float, float]], at: float) -> float:
+    """The polynomial through these points (Lagrange), or NaN where two places agree."""
+    places = [place for place, _ in points]
+    if len(set(places)) < len(places):
+        return np.nan
+    return sum(value * np.prod([(at - other) / (place - other) for other in places if other != place]) for place, value in points)
+
+
 def _search(gap: Callable[[float], float], start: float, sign: int, limit: float) -> float:
-    """exp of the smallest (sign 1) or largest (sign -1) log-parameter with gap <= 0, from a start, within +-limit of it."""
+    """The smallest (sign 1) or largest (sign -1) log-parameter with gap <= 0, from a start, within +-limit of it."""
     here, step = start, 0.03
     here_gap = gap(here)
     good = here_gap <= 0
@@ -68,7 +75,7 @@ def _search(gap: Callable[[float], float], start: float, sign: int, limit: float
             break
         here, here_gap, step = there, there_gap, 3 * step
     ends = (here, there, here_gap, there_gap) if good else (there, here, there_gap, here_gap)
-    return float(np.exp(_last_good(gap, *ends)))
+    return _last_good(gap, *ends)
 
 
 def sigma_for(epsilon: float, delta: float, *, q: float = 1.0, times: int = 1, sensitivity: float = 1.0) -> float:
@@ -93,16 +100,21 @@ def sigma_for(epsilon: float, delta: float, *, q: float = 1.0, times: int = 1, s
     if q == 0 or times == 0:
         return 0.0
 
+    last: dict[float, Any] = {}  # its moments serve again
+
     def gap(log_sigma: float, whole: bool = True) -> float:
-        return _gap(PoissonGaussianLoss(q, np.exp(-log_sigma)), times, epsilon, log_delta, whole)
+        if log_sigma not in last:
+            last.clear()
+            last[log_sigma] = PoissonGaussianLoss(q, 1 / np.exp(log_sigma))
+        return _gap(last[log_sigma], times, epsilon, log_delta, whole)
 
     if np.log(q) <= log_delta and times == 1 and gap(-100.0) <= 0:
         return 0.0
     start = _limit(epsilon, log_delta, q, times)
     found = _search(lambda log_sigma: gap(log_sigma, whole=False), start, 1, 60.0)
-    if not (found > 0 and gap(np.log(found)) <= 0):  # the other direction counts
+    if not (np.isfinite(found) and gap(found) <= 0):  # the other direction counts
         found = _search(gap, start, 1, 60.0)
-    return sensitivity * found
+    return sensitivity * float(np.exp(found))
 
 
 def _limit(epsilon: float, log_delta: float, q: float, times: int) -> float:

@@ -38,9 +38,10 @@ class SampledGaussianRun:
         return {direction: PoissonGaussianLoss(self.q, 1 / self.sigma, direction) for direction in ("remove", "add")}
 
 
-def epsilon_ledger(sigma: float, q: float, steps: int, route: str = "numerical") -> Accountant:
+def epsilon_ledger(sigma: float, q: float, steps: float, route: str = "numerical") -> Accountant:
     """The ledger of `steps` Gaussian steps with noise multiplier sigma on Poisson samples of rate q."""
-    return ROUTES[route]().add(SampledGaussianRun(sigma, q), count("steps", steps))
+    whole = int(steps) if isinstance(steps, float) and steps.is_integer() else steps  # 1e3 is a thousand
+    return ROUTES[route]().add(SampledGaussianRun(sigma, q), count("steps", whole))
 
 
 def epsilon_command(options: Any) -> int:
@@ -60,7 +61,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser = subparsers.add_parser("epsilon", help="the (epsilon, delta) of Gaussian steps on Poisson samples (DP-SGD)")
     parser.add_argument("--sigma", type=float, required=True, help="noise multiplier: standard deviation over clipping norm")
     parser.add_argument("--q", type=float, default=1.0, help="sampling rate: expected batch size over records (1: no sampling)")
-    parser.add_argument("--steps", type=int, required=True, help="number of noisy steps, epochs / q")
+    parser.add_argument("--steps", type=float, required=True, help="number of noisy steps, epochs / q; 1e3 is fine")
     parser.add_argument("--delta", type=float, required=True, help="between 0 and 1, well below 1 / number of records")
     parser.add_argument("--route", choices=tuple(ROUTES), default="numerical", help="how to add up: numerical is the sharpest")
     parser.set_defaults(run=epsilon_command)

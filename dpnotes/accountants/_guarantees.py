@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import conversions
-from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, probability, scalar
+from dpnotes._validate import FloatArray, at_least, fail, listed, nonnegative, plain, probability, scalar
 from dpnotes.accountants._numerical import directed_losses
 from dpnotes.conversions._renyi import Curve
 from dpnotes.privacy_loss import GaussianLoss, LaplaceLoss, PrivacyLoss
@@ -241,7 +241,7 @@ def by_direction(history: list[tuple[Any, int]], read: Callable[[Any], dict[str,
     names = list(dict.fromkeys(name for reading, _ in readings if len(reading) > 1 for name in reading)) or [None]
     for reading, _ in readings:
         if len(reading) > 1 and set(reading) != set(names):
-            raise ValueError(f"directions {', '.join(reading)} and {', '.join(map(str, names))} do not match: losses of "
+            raise ValueError(f"directions {listed(reading)} and {listed(map(str, names))} do not match: losses of "
                              "different directions do not add up")
     return [[(reading[name] if len(reading) > 1 else next(iter(reading.values())), times) for reading, times in readings]
             for name in names]

@@ -60,7 +60,7 @@ def _epsilon_bounds(loss: PrivacyLoss, delta: float) -> tuple[float, float]:
     """The loss's own bounds; where they are wide, two other routes to an upper bound are asked as well."""
     try:
         with np.errstate(all="ignore"):
-            lower, upper = loss.epsilon_bounds(delta)
+            lower, upper = loss._epsilon_bounds(delta)
     except (ArithmeticError, ValueError):  # the inversion has left the range of floats, and says nothing
         lower, upper = 0.0, np.inf
     if 0 < delta < 1 and not upper - lower <= WIDE * upper < np.inf:
@@ -130,7 +130,7 @@ class NumericalAccountant(Accountant):
         self._composed: dict[str, PrivacyLoss] | None = None
 
     def _check(self, mechanism: Any) -> None:
-        losses = directed_losses(mechanism)
+        losses = self._entering = directed_losses(mechanism)
         if len(losses) > 1 and self._directions and set(losses) != self._directions:
             raise fail("mechanism", mechanism, f"given in the directions of this ledger, {', '.join(sorted(self._directions))}, "
                        f"not {', '.join(sorted(losses))}")
@@ -138,7 +138,7 @@ class NumericalAccountant(Accountant):
     def add(self, mechanism: Any, times: int = 1) -> NumericalAccountant:
         """Enter `times` independent runs of a mechanism, or of a bare PrivacyLoss; returns the ledger."""
         super().add(mechanism, times)
-        losses = directed_losses(mechanism)
+        losses = self._entering
         if len(losses) > 1:
             self._directions = set(losses)
         self._parts.append((losses, self.history[-1][1]))

@@ -38,6 +38,7 @@ class RenyiAccountant(Accountant):
     ----------
     conversion : "mironov" (2017), "cks" (Canonne, Kamath and Steinke 2020) or "optimal" (Asoodeh et al. 2021, the best that
         one order allows), from loose to tight.
+    orders : refused. Other libraries want a list of orders; here all are tried.
 
     References
     ----------
@@ -48,13 +49,17 @@ class RenyiAccountant(Accountant):
     13.37365225
     """
 
-    def __init__(self, conversion: str = "optimal") -> None:
+    def __init__(self, conversion: str = "optimal", *, orders: None = None) -> None:
         super().__init__()
+        if orders is not None:
+            raise fail("orders", orders, "left out: every real order above 1 is looked at, there is no list of them")
         if conversion not in TO_DELTA:
             raise fail("conversion", conversion, f"one of {', '.join(TO_DELTA)}")
         self.conversion = conversion
 
     def _check(self, mechanism: Any) -> None:
+        if isinstance(mechanism, (GaussianLoss, PoissonGaussianLoss)) and mechanism.infinity_mass == 0:
+            return  # all moments are finite
         for curve in quick_curves_of(mechanism).values():
             if not np.isfinite(curve(1 + 1e-6)):
                 raise fail("mechanism", mechanism, "finite in at least one Rényi divergence: this one can show everything (its "
@@ -109,7 +114,8 @@ class ZCDPAccountant(Accountant):
     """Zero-concentrated DP: the whole history as one number rho, the largest slope of its Rényi curve. Upper bound.
 
     rho is the supremum over all orders of renyi(alpha) / alpha, taken after adding up; it is never read off one order.
-    Mechanisms whose divergences outgrow every line (a leak of positive probability) are refused.
+    Mechanisms whose divergences outgrow every line (a leak of positive probability) are refused. The answer is what rho
+    alone implies: for few pure mechanisms it can exceed their plain sum, which `PureAccountant` (and `dp.compare`) shows.
 
     Parameters
     ----------
@@ -191,7 +197,9 @@ class GDPAccountant(Accountant):
     """Gaussian DP: squares of mu add up. Exact for Gaussian noise, an upper bound for bounded losses; refuses the others.
 
     A mechanism enters with its own `mu`, or with the Gaussian that covers its largest loss (`conversions.pure_to_gdp`, which
-    is dear) where that is less. What the central limit theorem says of any history is `estimate`: a number, not a guarantee.
+    is dear) where that is less. The answer is what mu alone implies: for few pure mechanisms it can exceed their plain sum,
+    which `PureAccountant` (and `dp.compare`) shows. What the central limit theorem says of any history is `estimate`: a
+    number, not a guarantee.
 
     References
     ----------

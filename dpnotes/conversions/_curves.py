@@ -87,9 +87,9 @@ def _search_all(objective: Callable, table: dict[str, Callable], conversion: str
 
 def _best_order(objective: Callable[[FloatArray], FloatArray], center: float | None = None) -> tuple[float, float]:
     """(order, value) of the smallest objective over orders in (1, inf]. In t = alpha - 1 it falls, then rises."""
-    t = 4.0 ** np.arange(-3, 6) if center is None else center * 4.0 ** np.arange(-2, 3)
-    at_infinity = float(np.ravel(objective(np.array([np.inf])))[0])
-    values = objective(1 + t)
+    t = 2.0 ** np.arange(-3, 8, 0.5) if center is None else center * 2.0 ** np.array([-1, -0.5, 0, 0.5, 1])
+    values = objective(np.append(1 + t, np.inf))
+    values, at_infinity = values[:-1], float(values[-1])
     # Widen while the best is at the edge; an order past 1e280 or within 1e-12 of 1 is as good as inf or 1.
     for _ in range(600):
         best = int(np.argmin(values))
@@ -101,27 +101,30 @@ def _best_order(objective: Callable[[FloatArray], FloatArray], center: float | N
             values = np.append(objective(1 + t[:1]), values)
         else:
             break
-    order, value = 1 + t[best], values[best]
-    # Five orders around the best, evenly in log t, then a parabola through three of them; both shrink together.
-    middle, width = np.log(t[best]), np.log(4.0)
-    for _ in range(40):
-        u = middle + width * np.linspace(-1, 1, 5)
-        alpha = 1 + np.maximum(np.exp(u), 1e-13)
-        values = objective(alpha)
+    # The best order lies between its neighbors: try the lowest point of the parabola through the three, in log t, and two more
+    # close to it, so that the next three are much closer together. Where they are not (a wall on one side), quarter the gap.
+    u, width = np.log(t), np.inf
+    for _ in range(80):
         best = int(np.argmin(values))
-        if values[best] < value:
-            order, value = alpha[best], values[best]
-        if width < 1e-3:
+        low, here, high = u[max(best - 1, 0)], u[best], u[min(best + 1, len(u) - 1)]
+        lowest, step, gain = (low + high) / 2, (high - low) / 4, np.inf
+        if low < here < high and np.isfinite(values[best - 1] + values[best + 1]):
+            left, right = (values[best] - values[best - 1]) / (here - low), (values[best + 1] - values[best]) / (high - here)
+            if right > left:
+                bend = (right - left) / (high - low)
+                vertex = (here + low) / 2 - left / (2 * bend)
+                gain = bend * (vertex - here) ** 2
+                if high - low < 0.3 * width:
+                    lowest, step = vertex, (high - low) / 12
+        if high - low < 1e-6 or gain < 1e-13 * abs(values[best]):
             break
-        if best in (0, 4) and np.isfinite(values[best]):
-            middle = u[best]
-            width = width if values[best] < values[2] else width / 4  # a plateau: look closer
-            continue
-        left, here, right = values[max(best - 1, 0):best + 2] if 0 < best < 4 else (np.inf,) * 3
-        bend = left - 2 * here + right if np.isfinite(left + right) else 0.0
-        middle = u[best] + (width / 4 * (left - right) / bend if bend > 0 else 0.0)
-        width /= 8 if bend > 0 else 2
-    return (np.inf, at_infinity) if at_infinity <= value else (float(order), float(value))
+        width = high - low if step < (high - low) / 4 else np.inf
+        new = np.clip(lowest + step * np.array([-1.0, 0.0, 1.0]), low + step / 8, high - step / 8)
+        u, values = np.append(u, new), np.append(values, objective(1 + np.maximum(np.exp(new), 1e-13)))
+        order = np.argsort(u)
+        u, values = u[order], values[order]
+    best = int(np.argmin(values))
+    return (np.inf, at_infinity) if at_infinity <= values[best] else (1 + float(np.exp(u[best])), float(values[best]))
 
 
 def rdp_curve_to_zcdp(curve: Curve, *, width: float = 1e-8) -> float:

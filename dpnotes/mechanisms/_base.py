@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import conversions
-from dpnotes._validate import at_least, fail, plain, positive, scalar
+from dpnotes._validate import at_least, fail, listed, plain, positive, scalar
 from dpnotes.privacy_loss import PrivacyLoss
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Mechanism(ABC):
         """The one privacy loss that covers every ordered pair of neighbors, where there is one; ValueError where not."""
         losses = self.privacy_losses()
         if len(losses) > 1:
-            raise ValueError(f"{self!r} has a privacy loss for each of {', '.join(losses)}, and none covers the others: "
+            raise ValueError(f"{self!r} has a privacy loss for each of {listed(losses)}, and none covers the others: "
                              "read all of privacy_losses() and keep the largest value.")
         return next(iter(losses.values()))
 

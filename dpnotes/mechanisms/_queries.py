@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, count, fail, finite, generator, positive, probability, scalar
+from dpnotes._validate import FloatArray, count, fail, finite, generator, nonnegative, positive, probability, scalar
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism, neighbor_relation
 from dpnotes.mechanisms._discrete import MOST_STEPS, DiscreteLaplace
 from dpnotes.mechanisms._selection import ExponentialMechanism
 
 STEPS = 2**20
+LARGEST_BOUND = 1e150  # of records whose mean or variance is released
 
 
 class Released(NamedTuple):
@@ -27,10 +28,15 @@ class Released(NamedTuple):
     note: str = ""
 
 
-def _bounds(lower: float, upper: float) -> tuple[float, float]:
+def _bounds(lower: float, upper: float, most: float = np.inf) -> tuple[float, float]:
     lower, upper = scalar("lower", finite("lower", lower)), scalar("upper", finite("upper", upper))
-    if not lower < upper or not np.isfinite(upper - lower):
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if abs(bound) > most:
+            raise fail(name, bound, f"between {-most:g} and {most:g}, so that noisy sums and squares are finite")
+    if not lower < upper:
         raise fail("upper", upper, f"above lower, {lower:g}")
+    if not np.isfinite(upper - lower):
+        raise fail("upper", upper, f"a finite distance above lower, {lower:g}: upper - lower overflows")
     return lower, upper
 
 
@@ -184,7 +190,7 @@ def private_mean(values: ArrayLike, lower: float, upper: float, epsilon: float, 
         (upper - lower) / n. Left out, it is private and the neighbors add or remove one: the answer is a noisy sum (of
         distances from the middle, at most half the range) over a noisy count, epsilon / 2 each.
     """
-    values, rng, (lower, upper) = _records(values), generator(rng), _bounds(lower, upper)
+    values, rng, (lower, upper) = _records(values), generator(rng), _bounds(lower, upper, LARGEST_BOUND)
     (total,), (sensitivity,), half = _moments(values, lower, upper, 1)
     if n is not None:
         mechanism = DiscreteLaplace.for_epsilon(epsilon, 2 * sensitivity, neighbors=NEIGHBORS[1])
@@ -211,7 +217,7 @@ def private_variance(values: ArrayLike, lower: float, upper: float, epsilon: flo
 
     A noisy variance outside [0, (upper - lower)**2 / 4] is moved to the nearer end, and the note says so.
     """
-    values, rng, (lower, upper) = _records(values), generator(rng), _bounds(lower, upper)
+    values, rng, (lower, upper) = _records(values), generator(rng), _bounds(lower, upper, LARGEST_BOUND)
     sums, sensitivities, half = _moments(values, lower, upper, 2)
     if n is not None:
         n = _public_size(values, n)
@@ -235,7 +241,7 @@ def _into(value: float, lower: float, upper: float, name: str, mechanisms: tuple
     return nearest, mechanisms, f"the noisy {name}, {value:.6g}, lies outside [{lower:g}, {upper:g}]; reported as {nearest:g}"
 
 
-def private_quantile(values: ArrayLike, level: float, lower: float, upper: float, epsilon: float, *,
+def private_quantile(values: ArrayLike, level: float, lower: float, upper: float, epsilon: float, *, width: float = 0.0,
                      neighbors: str = NEIGHBORS[0], rng: np.random.Generator | None = None) -> Released:
     """A number near the quantile of the clamped values, by the exponential mechanism: epsilon-DP.
 
@@ -244,10 +250,17 @@ def private_quantile(values: ArrayLike, level: float, lower: float, upper: float
     replace. Between two neighboring values the utility is constant: draw an interval, by its length times
     e**(epsilon utility / (2 sensitivity)), then a point in it uniformly.
 
+    Equal values leave no interval between them. Where many records share the values around the quantile (ages in years, prices),
+    the good answers have length 0 and are never drawn: what comes out is then little more than noise between the bounds. `width`
+    mends that: k records with the same value are taken to lie at (i - 1/2) / k of an interval of that width around it,
+    i = 1 ... k. A further record raises the number of them below any x from floor(k u + 1/2) to floor((k + 1) u + 1/2) with u
+    in [0, 1], by 0 or 1, so that the sensitivity stays; the answer is off by up to half the width.
+
     Parameters
     ----------
     level : 0 to 1; 0.5 is the median.
     lower, upper : bounds that do not depend on the data.
+    width : over which equal values are spread, at least 0; fixed without the data, such as 1 for whole numbers.
 
     References
     ----------
@@ -257,7 +270,16 @@ def private_quantile(values: ArrayLike, level: float, lower: float, upper: float
     level = scalar("level", probability("level", level))
     sensitivity = max(level, 1 - level) if neighbor_relation(neighbors) == NEIGHBORS[0] else 1.0
     mechanism = ExponentialMechanism(epsilon, sensitivity, neighbors=neighbors)
-    ends = np.concatenate([[lower], np.sort(np.clip(values, lower, upper)), [upper]])
+    width = scalar("width", nonnegative("width", finite("width", width)))
+    ends = np.concatenate([[lower], np.clip(_spread(values, width), lower, upper), [upper]])
     utilities = -np.abs(np.arange(values.size + 1) - level * values.size)
     place = mechanism.release(utilities, np.diff(ends), rng=rng)
     return Released(float(rng.uniform(ends[place], ends[place + 1])), (mechanism,))
+
+
+def _spread(values: FloatArray, width: float) -> FloatArray:
+    """The values with equal ones spread evenly over `width` around them, in rising order."""
+    counts = np.unique(values, return_counts=True)[1]
+    ordered, k = np.sort(values), np.repeat(counts, counts)
+    rank = np.arange(values.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.sort(ordered + ((rank + 0.5) / k - 0.5) * width)

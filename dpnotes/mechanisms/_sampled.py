@@ -13,10 +13,12 @@ from dpnotes import conversions
 from dpnotes._validate import at_least, count, fail, finite, generator, plain, probability, scalar
 from dpnotes.mechanisms._additive import Additive, Gaussian
 from dpnotes.mechanisms._base import NEIGHBORS, Mechanism
+from dpnotes.mechanisms._chords import loss_of_chords
 from dpnotes.mechanisms._discrete import Discrete, DiscreteGaussian, DiscreteLaplace
 from dpnotes.mechanisms._local import RandomizedResponse
 from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PrivacyLoss, poisson_sampled_loss
 from dpnotes.privacy_loss._lattice import DiscreteGaussianLoss
+from dpnotes.privacy_loss._sampled import LARGEST_LAPLACE
 from dpnotes.privacy_loss._special import logsumexp
 
 
@@ -98,7 +100,7 @@ class PoissonSampled(Sampled):
         if mechanism.neighbors != NEIGHBORS[0] and not isinstance(mechanism, RandomizedResponse):
             raise fail("mechanism", mechanism, f"one whose neighbors {NEIGHBORS[0]}, for Poisson sampling")
         self.mechanism = mechanism
-        exact = mechanism.kinds["loss"] == "exact" and isinstance(mechanism.privacy_loss(), GaussianLoss | DiscreteLoss)
+        exact = mechanism.kinds["loss"] == "exact" and _sampled_exactly(mechanism.privacy_loss())
         self.kinds = Mechanism.kinds | {"rho": "upper"} if exact else Sampled.kinds
 
     @property
@@ -107,11 +109,11 @@ class PoissonSampled(Sampled):
         return f"Poisson sampling q={self.q:.6g}"
 
     def privacy_losses(self) -> dict[str, PrivacyLoss]:
-        """Two entries, "remove" and "add". Exact for Gaussian noise and for losses with finitely many values; for others, a loss
-        with finitely many values that dominates theirs takes its place, an upper bound.
+        """Two entries, "remove" and "add". Exact for Gaussian and Laplace noise and for losses with finitely many values; for
+        others, a loss with finitely many values that dominates theirs takes its place, an upper bound.
         """
         loss = self.mechanism.privacy_loss()
-        loss = loss if isinstance(loss, GaussianLoss) else _with_atoms(loss)
+        loss = loss if _sampled_exactly(loss) else _with_atoms(loss)
         return {direction: poisson_sampled_loss(loss, self.q, direction) for direction in ("remove", "add")}
 
     def sample(self, n: int, *, rng: np.random.Generator | None = None) -> np.ndarray:
@@ -198,6 +200,11 @@ class SampledWithoutReplacement(Sampled):
         return f"{self.mechanism!r}.sampled_without_replacement(m={self.m}, n={self.n})"
 
 
+def _sampled_exactly(loss: PrivacyLoss) -> bool:
+    laplace = isinstance(loss, LaplaceLoss) and (loss.bound <= LARGEST_LAPLACE or np.isinf(loss.bound))
+    return laplace or isinstance(loss, GaussianLoss | DiscreteLoss)
+
+
 def _with_atoms(loss: PrivacyLoss) -> DiscreteLoss:
     """A loss with finitely many values whose delta is never below that of `loss`, which is the same both ways.
 
@@ -220,9 +227,8 @@ def _with_atoms(loss: PrivacyLoss) -> DiscreteLoss:
 def _sampled_curve(loss: PrivacyLoss, q: float, points: int = 300) -> DiscreteLoss:
     """A loss whose delta is never below q delta(log(1 + (e**epsilon - 1) / q)) for epsilon >= 0, the same both ways.
 
-    The chords of delta, as a function of e**epsilon, lie above it and belong to a loss with one atom a point: the change of
-    slope is its mass under Q. Where delta has corners only, they are the points, and the chords are the curve. Elsewhere,
-    what is left beyond the last point, where delta < 1e-30, is charged as infinite.
+    Where delta has corners only, they are the points, and the chords are the curve. Elsewhere, what is left beyond the last
+    point, where delta < 1e-30, is charged as infinite.
     """
     if q == 0 or loss.maximum == 0:
         return DiscreteLoss.from_log_masses([0.0], [0.0])
@@ -236,12 +242,4 @@ def _sampled_curve(loss: PrivacyLoss, q: float, points: int = 300) -> DiscreteLo
         inner = np.minimum(np.where(epsilon < 600, np.log1p(np.expm1(np.minimum(epsilon, 600.0)) / q), epsilon - np.log(q)), last)
     delta = q * np.exp(np.asarray(loss.log_delta_bounds(inner)[1]))
     delta[-1] = q * loss.infinity_mass if inner[-1] >= loss.maximum or isinstance(loss, DiscreteLoss) else delta[-1]
-    step = np.diff(epsilon)
-    beyond = (delta[:-1] - delta[1:]) / np.expm1(step)  # minus the slope, times e**epsilon of its left end
-    mass = np.maximum(beyond * np.exp(step) - np.append(beyond[1:], 0.0), 0.0)  # under P, at epsilon[1:]
-    mirror = mass * np.exp(-epsilon[1:])
-    at_zero = max(1 - mass.sum() - mirror.sum() - delta[-1], 0.0)
-    masses = np.concatenate([mirror, [at_zero], mass])
-    kept = masses > 0
-    losses = np.concatenate([-epsilon[1:], [0.0], epsilon[1:]])
-    return DiscreteLoss.from_log_masses(losses[kept], np.log(masses[kept]), delta[-1], delta[-1])
+    return loss_of_chords(epsilon, delta)

@@ -19,6 +19,8 @@ from dpnotes.mechanisms._base import NEIGHBORS, PureMechanism
 from dpnotes.mechanisms._panels import log_laplace_cdf, panels
 from dpnotes.privacy_loss._special import logsumexp
 
+LEAST = -1e15  # utilities this far below the best, in units of the noise, are never chosen
+
 
 class Selection(PureMechanism):
     """Picks one candidate, preferring those of high utility: epsilon-DP.
@@ -65,7 +67,9 @@ class Selection(PureMechanism):
         """How far below the best the choice will be: the smallest gap in utility not exceeded with that probability. Exact."""
         utilities = finite("utilities", utilities)
         confidence = scalar("confidence", probability("confidence", confidence))
-        chances, gaps = self.probabilities(utilities), utilities.max() - utilities
+        chances = self.probabilities(utilities)
+        with np.errstate(over="ignore"):
+            gaps = utilities.max() - utilities
         order = np.argsort(gaps, kind="stable")
         reached = np.cumsum(chances[order])
         return float(gaps[order][min(np.searchsorted(reached, confidence - 1e-12), len(gaps) - 1)])
@@ -74,7 +78,8 @@ class Selection(PureMechanism):
         utilities = finite("utilities", utilities)
         if utilities.ndim != 1 or utilities.size == 0:
             raise fail("utilities", utilities, "a one-dimensional array of finite numbers, at least one")
-        return (utilities - utilities.max()) / self.scale
+        with np.errstate(over="ignore"):
+            return np.maximum((utilities - utilities.max()) / self.scale, LEAST)
 
     def __repr__(self) -> str:
         monotone = ", monotone=True" if self.monotone else ""

@@ -34,6 +34,7 @@ class PrivacyLoss(ABC):
     minimum: float
     maximum: float
     _fine = False  # whether a first, quick answer on a line was too wide
+    _most_nodes = 2**17  # on a line, at the first try
 
     @abstractmethod
     def _log_delta(self, epsilon: FloatArray) -> FloatArray: ...
@@ -72,7 +73,7 @@ class PrivacyLoss(ABC):
 
         `copies` says to which power M will be raised, for losses that can choose between quick and exact.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no error bound for its complex moments, so no certified sums")
+        raise ValueError(f"{type(self).__name__} has no error bound for its complex moments, so no certified sums.")
 
     def _expect(self, c: float, y: float) -> None:  # noqa: B027
         """Notice that M will be asked for on the line Re z = c, probably up to Im z = y."""
@@ -80,6 +81,14 @@ class PrivacyLoss(ABC):
     def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
         """A bound on log|M(c + iv)| that holds for all v >= y. Where nothing better is known, log M(c)."""
         return np.full(y.shape, self._cumulant(np.array([c]))[0])
+
+    def _lattice(self) -> tuple[float, float, float] | None:
+        """(o, h, off) where every finite value is o plus a multiple of h, but for rounding by at most `off`; else None."""
+        return None
+
+    def _log_top(self) -> float:
+        """log of the mass on the largest finite loss."""
+        return -np.inf
 
     def _key(self) -> tuple:
         """What makes two losses of one kind equal: equal parts of a sum are merged."""

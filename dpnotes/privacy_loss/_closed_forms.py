@@ -10,8 +10,18 @@ from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
 
 from dpnotes._validate import FloatArray, distribution, fail, finite, nonnegative, probability, real, scalar
+from dpnotes.privacy_loss._atoms import common_step, line_moments
 from dpnotes.privacy_loss._base import PrivacyLoss
-from dpnotes.privacy_loss._special import UNIT, exp_minus_line, gaussian_terms, log1mexp, log_gaussian_hockey_stick, logsumexp
+from dpnotes.privacy_loss._special import (
+    LOG_SQRT_2PI,
+    UNIT,
+    exp_minus_line,
+    gaussian_terms,
+    log1mexp,
+    log_gaussian_hockey_stick,
+    log_one_plus,
+    logsumexp,
+)
 
 
 class GaussianLoss(PrivacyLoss):
@@ -57,7 +67,7 @@ class GaussianLoss(PrivacyLoss):
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         if self._degenerate or not 0 < delta < 1:
             return super()._epsilon_bounds(delta)
-        target, at_zero = log(delta), log(erf(self.mu / 8**0.5))
+        target, at_zero = log(delta), log(erf(self.mu / 8**0.5)) if self.mu > 1e-9 else log(self.mu) - float(LOG_SQRT_2PI)
         if at_zero <= target - 4e-15 * (10 - target):
             return 0.0, 0.0
         if self.mu > 1e8:  # delta is the tail but for e**epsilon Phi(-b), which moves epsilon by less than 2: nothing here
@@ -192,7 +202,7 @@ class LaplaceLoss(PrivacyLoss):
         close = (np.abs(v * epsilon) < 0.5) & (np.abs(s) > 0.01)
         v = np.where(close, v, 0.0)
         up, down = (v + 1) * exp_minus_line(v * epsilon) / (2 * v + 1), v * exp_minus_line(-(v + 1) * epsilon) / (2 * v + 1)
-        value = np.where(close, np.log1p(up + down), far)
+        value = np.where(close, log_one_plus(np.where(close, up + down, 0.0)), far)
         with np.errstate(divide="ignore", over="ignore"):
             near_error = 20 * UNIT * (np.abs(up) + np.abs(down)) / np.abs(1 + up + down)
             size = (8 + 4 * np.abs(s) * epsilon) * (1 + np.abs(decay) + np.abs(ramp))
@@ -209,6 +219,9 @@ class LaplaceLoss(PrivacyLoss):
         if c not in self._levels:
             self._levels[c] = float(self._cumulant(np.array([c]))[0])
         return np.minimum(falling, self._levels[c])
+
+    def _log_top(self) -> float:
+        return -log(2)
 
     def _key(self) -> tuple:
         return (self.bound,)
@@ -243,6 +256,10 @@ class DiscreteLoss(PrivacyLoss):
     (0.05, 0.05)
     """
 
+    _most_nodes = 2**15
+    mass_error = loss_error = 0.0  # of the masses, relative, and of the losses, where they are not taken as given
+    _step: tuple[float, float] | None = None  # of the lattice, and how far off; 0 for none
+
     def __init__(self, losses: FloatArray, log_masses: FloatArray, infinity_mass: float, other_mass: float) -> None:
         losses, log_masses = losses[log_masses > -np.inf], log_masses[log_masses > -np.inf]
         order = np.argsort(losses, kind="stable")
@@ -250,7 +267,8 @@ class DiscreteLoss(PrivacyLoss):
         self.log_masses = np.logaddexp.reduceat(log_masses[order], starts) if len(starts) else log_masses
         self.infinity_mass, self._other_mass = min(float(infinity_mass), 1.0), min(float(other_mass), 1.0)
         self.minimum = float(self.losses[0]) if len(self.losses) else np.inf
-        self.maximum = np.inf if infinity_mass > 0 else float(self.losses[-1])
+        self.largest_finite = float(self.losses[-1]) if len(self.losses) else -np.inf
+        self.maximum = np.inf if infinity_mass > 0 else self.largest_finite
         self._masses = np.exp(self.log_masses)
         self._cumulative = np.minimum(np.cumsum(self._masses), 1.0 - self.infinity_mass)
         self._cumulative[-1:] = 1.0 - self.infinity_mass
@@ -348,9 +366,11 @@ class DiscreteLoss(PrivacyLoss):
             return far, far_error
         # Small losses: 1 + t E[L] + E[e**(tL) - 1 - tL], with terms that do not cancel.
         close = np.max(np.abs(powers), axis=-1) < 0.5
+        if not close.any():
+            return far, far_error
         excess = self._masses * exp_minus_line(np.where(close[..., None], powers, 0.0))
         moved = np.where(close, t, 0.0) * self.mean()
-        near = np.log1p(np.sum(excess, axis=-1) + moved)
+        near = log_one_plus(np.sum(excess, axis=-1) + moved)
         near_size = np.sum(np.abs(excess) * (8 + np.abs(self.log_masses)), axis=-1) + 20 * np.abs(moved)
         return np.where(close, near, far), np.where(close, 4 * UNIT * near_size / np.abs(np.exp(near)), far_error)
 
@@ -358,7 +378,23 @@ class DiscreteLoss(PrivacyLoss):
         return self._moment(t)[0]
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
-        return self._moment(z)
+        if not len(self.losses):
+            return self._moment(z)
+        level = float(self._cumulant(z[:1].real)[0])
+        value, error = line_moments(self.losses, self.log_masses, z, self._moment, level)
+        return value, error + self.mass_error + np.abs(z) * self.loss_error
+
+    def _lattice(self) -> tuple[float, float, float] | None:
+        if not len(self.losses):
+            return None
+        if self._step is None:
+            first, largest = self.losses[0], max(abs(self.losses[0]), abs(self.losses[-1]))
+            self._step = common_step(self.losses - first, largest) or (0.0, 0.0)
+            self._step = self._step[0], self._step[1] + 2 * UNIT * largest + self.loss_error
+        return (float(self.losses[0]), *self._step) if self._step[0] else None
+
+    def _log_top(self) -> float:
+        return float(self.log_masses[-1]) if len(self.losses) else -np.inf
 
     def _key(self) -> tuple:
         return self.losses.tobytes(), self.log_masses.tobytes(), self.infinity_mass, self._other_mass

@@ -26,6 +26,8 @@ The contour: Alghamdi et al. (2023), The Saddle-Point Method in Differential Pri
 
 from __future__ import annotations
 
+from math import exp, expm1, inf, log, log1p, log2, pi
+
 import numpy as np
 
 from dpnotes._validate import FloatArray
@@ -35,7 +37,6 @@ from dpnotes.privacy_loss._transform import log_chernoff
 SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
 MODEST = 1e-8  # and of the integral that is left out, where so much takes more than 4096 nodes
 LARGEST_SMOOTHING = 0.5
-MOST_TERMS = 2.0**22
 FEW_NODES = 100  # for a comparison
 ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
 STRIDE = 8  # every eighth order says where to look closer
@@ -60,31 +61,55 @@ class Line:
         self.z, self.log_m, self.relative = z, log_m, relative
         self._terms: dict[tuple[float, bool], tuple] = {}
 
+    def surround(self, t: FloatArray, k: FloatArray, modulus: float) -> Line:
+        """Take along what the bounds need: log M at real orders t, and log of a bound on |M| beyond the last node."""
+        above = t > self.c * (1 + 1e-9)
+        self.t, self.k, self.modulus = t[above], k[above], modulus
+        gap = (self.t - self.c) * self.period
+        self.fall, self.chernoff = -gap - log1mexp(-gap), log_chernoff(self.t)
+        return self
+
+    def log_excess(self, epsilon: float, smoothing: float, log_mass: float, tail: bool) -> float:
+        """log of a bound on the trapezoid rule's excess over the exact value."""
+        decay = self.c * self.period
+        height = self.k + self.fall - self.t * epsilon
+        if not tail:
+            height += self.chernoff
+        if smoothing:
+            height += smoothing**2 / 2 * self.t * (self.t + 1)
+        right = float(height.min(initial=np.inf))
+        left = log_mass - decay - log(-expm1(-decay))
+        return max(left, right) + log1p(exp(-abs(left - right)))
+
     def terms(self, smoothing: float, tail: bool):
-        """Trapezoid terms without e**(-iy epsilon), relative to e**level, and a bound on their summed error."""
+        """Trapezoid terms without e**(-iy epsilon), relative to e**level, their derivative, and a bound on their summed error."""
         key = (smoothing, tail)
         if key not in self._terms:
-            extra = smoothing**2 / 2 * (self.z * (self.z + 1) - self.c * (self.c + 1))
             kernel = self.z if tail else self.z * (self.z + 1)
+            extra = smoothing**2 / 2 * (self.z * (self.z + 1) - self.c * (self.c + 1)) if smoothing else np.zeros(1)
             with np.errstate(under="ignore"):
                 g = (2 / self.period) * np.exp(self.log_m + extra) / kernel
             g[0] /= 2
             size = np.abs(g)
             error = np.sum(size * (np.expm1(np.minimum(self.relative, 600.0)) + UNIT * (8 + np.abs(extra))))
-            left_out = np.cumsum(size[::-1])[::-1]
-            kept = max(int(np.searchsorted(-left_out, -1e-17 * left_out[0])), 1)  # the others move into the error
-            error = float(error) * (1 + 1e-9) + (left_out[kept] if kept < len(g) else 0.0)
-            self._terms[key] = g[:kept], left_out[0], np.sum(size * self.y), error
+            total = float(np.sum(size))
+            kept = size > 1e-17 / len(g) * total  # the others move into the error
+            error = float(error) * (1 + 1e-9) + float(np.sum(size[~kept])) + UNIT * (20 + log2(len(g))) * total
+            y, g = self.y[kept], g[kept]
+            self._terms[key] = g, g * self.z[kept], -1j * y, total, float(size[kept] @ y), error
         return self._terms[key]
 
     def value(self, epsilon: float, smoothing: float, tail: bool = False) -> tuple[float, float, float, float]:
         """(sum, its error, its derivative in epsilon, log of the factor to multiply them by)."""
-        g, size, moment, error = self.terms(smoothing, tail)
-        rotated = g * np.exp(-1j * epsilon * self.y[: len(g)])
-        error += UNIT * ((20 + np.log2(len(g))) * size + 2 * abs(epsilon) * moment)
+        g, slopes, turn, size, moment, error = self.terms(smoothing, tail)
+        turned = np.exp(epsilon * turn)
         log_factor = self.level + smoothing**2 / 2 * self.c * (self.c + 1) - self.c * epsilon
-        error += 4 * UNIT * size * (abs(self.level) + self.c * abs(epsilon) + 1)
-        return float(rotated.real.sum()), error, -float((rotated * self.z[: len(g)]).real.sum()), log_factor
+        error += UNIT * (2 * abs(epsilon) * moment + 4 * size * (abs(self.level) + self.c * abs(epsilon) + 1))
+        return float((g * turned).real.sum()), error, -float((slopes @ turned).real), log_factor
+
+
+def _log(value: float) -> float:
+    return log(value) if value > 0 else -inf
 
 
 class Inversion:
@@ -98,10 +123,8 @@ class Inversion:
         self.parts, self.log_mass = parts, log_mass
         self.line: Line | None = None
         self._coarse: FloatArray | None = None
-        self._near: dict[int, tuple[FloatArray, FloatArray]] = {}
-        # A sum over many atoms at very many nodes would take minutes: fewer nodes then, and a wider bracket.
-        atoms = sum(len(getattr(loss, "losses", ())) for loss, _ in parts)
-        self.counts = COUNTS[max(MOST_TERMS / max(atoms, 1), 512) >= COUNTS]
+        self._near: dict[object, tuple[FloatArray, FloatArray]] = {}
+        self.counts = COUNTS[min(loss._most_nodes for loss, _ in parts) >= COUNTS]
 
     def cumulant(self, t: FloatArray) -> FloatArray:
         """log M(t), rounded up."""
@@ -130,93 +153,89 @@ class Inversion:
             self._coarse = self.cumulant(ORDERS[::STRIDE])
         return ORDERS[::STRIDE], self._coarse
 
-    def _log_excess(self, c: float, period: float, epsilon: float, t: FloatArray, k: FloatArray, tail: bool) -> float:
-        """log of a bound on the trapezoid rule's excess over the exact value."""
-        left = self.log_mass - c * period - log1mexp(-c * period)
-        above = t > c * (1 + 1e-9)
-        gap = (t[above] - c) * period
-        height = k[above] - t[above] * epsilon + (0.0 if tail else log_chernoff(t[above]))
-        right = np.min(height - gap - log1mexp(-gap), initial=np.inf)
-        return float(np.logaddexp(left, right))
-
-    def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple[float, float]:
-        """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value."""
+    def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
+        """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value; the orders looked at."""
         need = -log_value - np.log(SHARPEST)
-        left = need / t
-        with np.errstate(divide="ignore", invalid="ignore"):
-            right = (k + log_chernoff(t) - t * epsilon + need)[None, :] / (t[None, :] - t[:, None])
-        right = np.where(t[None, :] > t[:, None] * 1.001, right, np.inf).min(axis=1)
-        period = np.maximum(left, right)
-        # Far from the saddle point the terms cancel: allow three digits of that.
-        height = k - t * epsilon + log_chernoff(t)
-        period[height > max(log_value, np.min(height)) + 7] = np.inf
-        cost = period * (1 + 0.3 * (height - np.min(height)))
-        best = int(np.argmin(cost))
-        return float(t[best]), float(2 ** (np.ceil(8 * np.log2(period[best] * 1.0001)) / 8))  # few values: nodes serve again
+        for again in (True, False):
+            height = k - t * epsilon + log_chernoff(t)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                right = (height + need)[None, :] / (t[None, :] - t[:, None])
+            right = np.where(t[None, :] > t[:, None] * 1.001, right, np.inf).min(axis=1)
+            period = np.maximum(need / t, right)
+            # Far from the saddle point the terms cancel: allow three digits of that.
+            cost = np.where(height > max(log_value, np.min(height)) + 7, np.inf, period * (1 + 0.3 * (height - np.min(height))))
+            best = int(np.argmin(cost))
+            if not again or right[best] < 1.5 * need / t[best] or len(t) < 5:
+                break
+            # A wall of rare large losses, where log M turns up steeply: look closer.
+            low, high = t[max(best - 1, 0)], t[min(best + 3, len(t) - 1)]
+            key = float(low), float(high)
+            if key not in self._near:
+                between = np.geomspace(low, high, 34)[1:-1]
+                self._near[key] = between, self.cumulant(between)
+            order = np.argsort(t := np.append(t, self._near[key][0]))
+            t, k = t[order], np.append(k, self._near[key][1])[order]
+            keep = np.isfinite(k) & np.append(np.diff(t) > 0, True)
+            t, k = t[keep], k[keep]
+        # few values of c and P: nodes serve again
+        return float(t[best]), float(2 ** (np.ceil(8 * np.log2(period[best] * 1.0001)) / 8)), t, k
 
-    def _modulus(self, c: float, y: FloatArray, sharp: bool) -> FloatArray:
-        """log of a bound on |M(c + iv)| for all v >= y, which falls in y; `sharp` may cost more and be lower."""
+    def _reach(self, c: float, period: float, t: FloatArray, k: FloatArray) -> float:
+        """A guess how far up |M(c + iy)| counts, from the curvature of log M: 25 standard deviations, and some nodes."""
+        place = min(max(int(np.searchsorted(t, c)), 1), len(t) - 2)
+        slopes = np.diff(k[place - 1 : place + 2]) / np.diff(t[place - 1 : place + 2])
+        curvature = 2 * (slopes[1] - slopes[0]) / (t[place + 1] - t[place - 1])
+        return float(np.clip(25 / np.sqrt(max(curvature, 1e-300)), 16 * 2 * np.pi / period, 200 * 2 * np.pi / period))
+
+    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
+        """log of a bound on |M(c + iv)| for all v >= y, which falls in y; y in rising order."""
         total = np.zeros(len(y))
         for loss, k in self.parts:
-            bound = loss._modulus(c, y, k if sharp else 1)
+            bound = loss._modulus(c, y, k)
             total += k * bound + 1e-14 * k * np.abs(bound)
         return total
 
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
         """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
-        c, period = self._choose(epsilon, log_value, t, k)
+        c, period, t, k = self._choose(epsilon, log_value, t, k)
+        reach = self._reach(c, period, t, k)
         for loss, _ in self.parts:
-            loss._expect(c, 24 * 2 * np.pi / period)
-        counts = self.counts
-        logs: dict[tuple[int, bool], float] = {}
-
-        def excess(place: int, share: float, sharp: bool) -> float:
-            """log of the integral beyond counts[place] nodes over this share of the value."""
-            if (place, sharp) not in logs:
-                y = np.array([counts[place] * (2 * np.pi / period)])
-                logs[place, sharp] = float((self._modulus(c, y, sharp) - np.log(np.pi * y))[0]) - c * epsilon - log_value
-            return logs[place, sharp] - np.log(share)
-
-        def enough(share: float, sharp: bool) -> int:
-            first, last = 0, len(counts) - 1  # the bound falls in y: bisect
-            while first < last:
-                middle = (first + last) // 2
-                first, last = (first, middle) if excess(middle, share, sharp) <= 0 else (middle + 1, last)
-            return last
-
-        left = excess(len(counts) - 1, SHARPEST, False)
-        sharp = False
-        if left <= np.log(1e4):  # |M| falls
-            place = enough(SHARPEST, False)
-            if counts[place] > 100:
-                place, sharp = enough(SHARPEST, True), True
-            count, smoothing = int(counts[place if counts[place] <= 2**12 else enough(MODEST, sharp)]), 0.0
-        else:  # add the least Gaussian that makes the last count enough
-            count = int(counts[-1])
-            smoothing = min(float(np.sqrt(2 * left) / (count * 2 * np.pi / period)), LARGEST_SMOOTHING)
-        self.line = Line(self.parts, c, period, count, smoothing)
-        self.line.t, self.line.k, self.line.sharp = t, k, sharp
+            loss._expect(c, reach)
+        few = int(np.searchsorted(self.counts, 512))
+        for counts in (self.counts[:few], self.counts[few - 1 :]):  # most need few
+            y = counts * (2 * np.pi / period)
+            modulus = self._modulus(c, y)
+            left = modulus - np.log(np.pi * y) - c * epsilon - log_value  # log of the rest of the integral over the value
+            place = int(np.searchsorted(-left, -np.log(SHARPEST)))
+            if place < len(counts):
+                break
+        last, smoothing = len(counts) - 1, 0.0
+        if place > last and left[last] > np.log(1e4 * SHARPEST):  # |M| does not fall: add the least Gaussian that suffices
+            smoothing = min(float(np.sqrt(2 * (left[last] - np.log(SHARPEST))) / y[last]), LARGEST_SMOOTHING)
+        elif counts[min(place, last)] > 2**12:
+            place = int(np.searchsorted(-left, -np.log(MODEST)))
+        place = min(place, last)
+        self.line = Line(self.parts, c, period, int(counts[place]), smoothing)
+        self.line.surround(t, k, float(modulus[place])).reach = reach
 
     # Reading the present line.
     def _log_rest(self, epsilon: float, smoothing: float, tail: bool) -> float:
         """log of a bound on the integral beyond the last node."""
-        line, last = self.line, self.line.y[-1]
-        shells = last * np.exp2(np.arange(64.0)) if tail else np.array([last])
-        bound = self._modulus(line.c, shells, line.sharp) - line.c * epsilon
-        bound += smoothing**2 / 2 * (line.c * (line.c + 1) - shells**2)
+        line, last = self.line, float(self.line.y[-1])
+        start = smoothing**2 / 2 * line.c * (line.c + 1) - line.c * epsilon
         if not tail:  # 1/|z (z + 1)| < 1/y**2, and the nodes beyond are below their integral
-            return float(bound[0] - np.log(np.pi * last))
+            return line.modulus + start - smoothing**2 / 2 * last * last - log(pi * last)
+        shells = last * np.exp2(np.arange(64.0))
+        bound = self._modulus(line.c, shells) + start - smoothing**2 / 2 * shells**2
         # 1/|z| < 1/y: shell by shell; a bound that has not died after 64 doublings gives nothing
         return float(logsumexp(bound + np.log(np.log(2) / np.pi + 1))) if bound[-1] < -700 else np.inf
 
     def _reading(self, epsilon: float, smoothing: float, tail: bool) -> tuple[float, float, float, float]:
         """(lower, upper) for the composition with the smoothing pair, relative to e**factor; the factor; d log / d epsilon."""
-        line = self.line
-        total, error, slope, factor = line.value(epsilon, smoothing, tail)
-        rest = np.exp(min(self._log_rest(epsilon, smoothing, tail) - factor, 700.0))
-        k = line.k + smoothing**2 / 2 * line.t * (line.t + 1)
-        excess = np.exp(min(self._log_excess(line.c, line.period, epsilon, line.t, k, tail) - factor, 700.0))
-        return total - error - rest - excess, total + error + rest, factor, slope / total if total else 0.0
+        total, error, slope, factor = self.line.value(epsilon, smoothing, tail)
+        error += exp(min(self._log_rest(epsilon, smoothing, tail) - factor, 700.0))
+        excess = exp(min(self.line.log_excess(epsilon, smoothing, self.log_mass, tail) - factor, 700.0))
+        return total - error - excess, total + error, factor, slope / total if total else 0.0
 
     def bounds(self, epsilon: float, tail: bool = False) -> tuple[float, float, float]:
         """(lower, upper) for the log of delta or of the tail probability, and the slope of the former in epsilon."""
@@ -227,8 +246,7 @@ class Inversion:
                 return -np.inf, 0.0, slope
             _, wide, wide_factor, _ = self._reading(epsilon, (2 + s * s) * s, False)
             low = 2 * low - wide * np.exp(wide_factor - factor) * (1 + 1e-15)
-        with np.errstate(divide="ignore"):
-            return float(np.log(max(low, 0.0))) + factor, float(np.log(max(high, 0.0))) + factor, slope
+        return _log(low) + factor, _log(high) + factor, slope
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper) around log delta(epsilon) of the finite part."""
@@ -275,17 +293,16 @@ class Inversion:
             t, k = self.coarse
             with np.errstate(invalid="ignore"):
                 return bool(np.nanmin(k - t * epsilon + log_chernoff(t)) <= log_delta)
+        for loss, _ in self.parts:
+            loss._expect(line.c, line.reach)
         self.line = Line(self.parts, line.c, line.period, len(line.y) - 1, 0.0)
+        self.line.reach = line.reach
         total, error, _, factor = self.line.value(epsilon, 0.0)
-        room = np.exp(min(log_delta - factor, 700.0)) * (1 - 1e-12) - total - error
+        room = exp(min(log_delta - factor, 700.0)) * (1 - 1e-12) - total - error
         if room <= 0:
             return False
-        for sharp in (False, True):  # the second costs more
-            self.line.sharp = sharp
-            below = self._log_rest(epsilon, 0.0, False) - factor <= np.log(room)
-            if below:
-                break
-        return bool(below)
+        self.line.modulus = float(self._modulus(line.c, line.y[-1:])[0])
+        return self._log_rest(epsilon, 0.0, False) - factor <= log(room)
 
     def epsilon_bounds(self, log_delta: float, slack: float) -> tuple[float, float]:
         """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta +- slack, for the finite part."""
@@ -303,26 +320,29 @@ class Inversion:
             enough = 1e-9 if len(self.line.y) <= 4097 else 1e-6  # more digits would take many times as long
             if upper - lower < enough * upper or upper - lower > 0.5 * width:
                 break
-            width = upper - lower
+            width, self.counts = upper - lower, COUNTS[4 * self.counts[-1] >= COUNTS]
             for loss, _ in self.parts:
                 loss._fine = True
         return lower, upper
 
     def _newton(self, epsilon: float, log_delta: float) -> float:
         """Where the trapezoid sum equals the target; no bound, only a good place to try."""
-        for _ in range(60):  # far to the right the sum is all rounding error
-            total, error, *_ = self.line.value(epsilon, self.line.smoothing)
-            if total > 2 * error:
+        low, high = -1.0, inf
+        for _ in range(80):
+            total, error, slope, factor = self.line.value(epsilon, self.line.smoothing)
+            if total <= 2 * error:  # far to the right the sum is all rounding error
+                epsilon /= 1.5
+                continue
+            if slope >= 0:
                 break
-            epsilon /= 1.5
-        for _ in range(20):
-            total, _, slope, factor = self.line.value(epsilon, self.line.smoothing)
-            if total <= 0 or slope >= 0:
-                break
-            move = (np.log(total) + factor - log_delta) * total / slope
-            epsilon = max(epsilon - move, 0.0)
-            if abs(move) <= 1e-14 * epsilon or epsilon == 0:
-                break
+            gap = log(total) + factor - log_delta
+            low, high = (epsilon, high) if gap > 0 else (low, epsilon)
+            move = gap * total / slope
+            new = max(epsilon - move, 0.0)
+            if abs(move) <= 1e-8 * epsilon or (epsilon == 0 and gap <= 0):  # the digits double
+                return new
+            # between atoms log delta is no parabola: halve where Newton leaves what is known
+            epsilon = new if low < new < high or high == inf else (max(low, 0.0) + high) / 2
         return epsilon
 
     def _step(self, epsilon: float, log_delta: float, value: float, slope: float, side: int) -> float:
@@ -330,9 +350,9 @@ class Inversion:
         if side == 0 and epsilon == 0:
             return 0.0
         if not slope < 0:
-            return np.inf if side else -np.inf
+            return inf if side else -inf
         step = (abs(value - log_delta) * 1.001 + 1e-15) / -slope + 4e-16 * epsilon
-        for _ in range(12):
+        for _ in range(40):
             if (value <= log_delta) if side else (value > log_delta):
                 return epsilon
             if not np.isfinite(step):

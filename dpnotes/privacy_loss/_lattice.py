@@ -6,6 +6,7 @@ import numpy as np
 
 from dpnotes import noise
 from dpnotes._validate import FloatArray, count, positive, scalar
+from dpnotes.privacy_loss._atoms import line_moments
 from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._special import LOG_SQRT_2PI, _legendre
 
@@ -129,12 +130,12 @@ class DiscreteGaussianLoss(PrivacyLoss):
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
         t = np.asarray(t)
         if t.dtype.kind == "c":
-            return self._on_line(t)[0]
+            return self._moment(t)[0]
         with np.errstate(over="ignore", invalid="ignore"):
             gaussian = np.where(np.isinf(t), np.inf, t * (t + 1) * self.mean())
         x = np.where(np.isfinite(t), t, 0.0) * self.shift
         if self.sigma < 0.3:
-            value = self._on_line((x / self.shift).astype(complex))[0].real
+            value = self._moment((x / self.shift).astype(complex))[0].real
             return np.where(np.isinf(t), np.inf, np.where(x == 0, 0.0, value))
         # Poisson's formula, with q = e**-2(pi sigma)**2:
         # theta(x) / theta(0) - 1 = -4 sum q**(k**2) sin(pi k x)**2 / (1 + 2 sum q**(k**2))
@@ -144,6 +145,16 @@ class DiscreteGaussianLoss(PrivacyLoss):
         return gaussian + np.log1p(-4 * (waves @ weights) / (1 + 2 * weights.sum()))
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
+        if self.sigma >= 10:
+            return self._moment(z)
+        level = self._moment(z[:1])[0][0].real
+        y = np.round(z[0].real * self.shift) + np.arange(-int(10 * self.sigma) - 2, int(10 * self.sigma) + 3)
+        return line_moments(self.step * (y + self.shift / 2), -((y / self.sigma) ** 2) / 2 - self._log_z, z, self._moment, level)
+
+    def _lattice(self) -> tuple[float, float, float] | None:
+        return (self.step * self.shift / 2, self.step, 0.0) if self.sigma < 1e4 else None
+
+    def _moment(self, z: np.ndarray) -> tuple[np.ndarray, FloatArray]:
         """log M(z) at complex z and a bound on the relative error of each M(z)."""
         if self.sigma < 10:  # the sum itself, around the whole number where its terms are largest
             y = np.round(z.real * self.shift)[..., None] + np.arange(-int(10 * self.sigma) - 2, int(10 * self.sigma) + 3)

@@ -7,14 +7,14 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from dpnotes._validate import FloatArray, fail, nonnegative, probability, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
-from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss
+from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, cumulants, log_mixture
 from dpnotes.privacy_loss._special import log1mexp
 from dpnotes.privacy_loss._transform import moments_from_delta
 
 FEW_NODES, MOST_WORK = 100, 2_000_000  # beyond, the moments on a line come from one Fourier transform
 MANY_COPIES = 500
-MOST_ROUNDINGS = 3_000_000  # of nodes times copies, where the quicker sum is good enough
+LARGEST_LAPLACE = 700.0  # the largest loss of Laplace noise that can be sampled
 DIRECTIONS = ("remove", "add")
 
 
@@ -61,9 +61,8 @@ class PoissonGaussianLoss(PrivacyLoss):
         edge = float(np.log1p(-self.q))
         self.minimum, self.maximum = (edge, np.inf) if direction == "remove" else (-np.inf, -edge)
         self._inner = GaussianLoss(self.mu)
-        self._tables: dict[tuple[float, int], tuple] = {}
         self._cumulants: dict[tuple, FloatArray] = {}
-        self._orders: dict[tuple[float, str], Orders] = {}
+        self._orders: dict[float, Orders] = {}
         self._nodes: dict[tuple[float, float], tuple[np.ndarray, FloatArray]] = {}
 
     def __getnewargs__(self) -> tuple:
@@ -130,15 +129,16 @@ class PoissonGaussianLoss(PrivacyLoss):
             x += self.mu * (rng.random(n) < self.q)
         return log_mixture(x, self.q, self.mu) * (1 if self._remove else -1)
 
-    def _at(self, c: float, y: float = 0.0, use: str = "line") -> Orders:
-        """The quadrature for real part c, fine enough for imaginary parts up to y; one for each use, no finer than it needs."""
-        key = (c, use if y > 0 else "")
-        kept = self._orders.get(key) or (self._orders.get((c, "line")) if y == 0 else None)
-        if kept is None or kept.y < y:
-            if len(self._orders) > 40:
-                self._orders.clear()
+    def _at(self, c: float, y: float = 0.0, keep: bool = True) -> Orders:
+        """The quadrature for real part c, fine enough for imaginary parts up to y; not `keep`: and not much finer."""
+        kept = self._orders.get(c)
+        if kept is None or kept.y < y or (kept.y > 1.5 * y and kept.count > 1000 and not keep):
             generous = 2 ** (np.ceil(2 * np.log2(y)) / 2) if y > 0 else 0.0  # so that the next line with this c may use it too
-            kept = self._orders[key] = Orders(self.q, self.mu, self._remove, c, generous)
+            kept = Orders(self.q, self.mu, self._remove, c, generous)
+            if keep:
+                if len(self._orders) > 40:
+                    self._orders.clear()
+                self._orders[c] = kept
         return kept
 
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
@@ -181,15 +181,13 @@ class PoissonGaussianLoss(PrivacyLoss):
         value, error = self._nodes.get(key, ((), ()))
         if len(value) >= len(z):
             return value[: len(z)], error[: len(z)]
-        orders = self._at(float(z[0].real), float(z[-1].imag))
+        orders = self._at(key[0], float(z[-1].imag), keep=False)
         # The transform's error grows like |z|**2 and is raised to the power: it is for few copies.
         if len(z) > FEW_NODES and len(z) * orders.count > MOST_WORK * (1 if copies < MANY_COPIES else 30):
             return moments_from_delta(self, z, seen=40.0 if self._fine else 26.0)
         if len(self._nodes) > 40:
             self._nodes.clear()
-        orders.ready()
-        sure = copies * orders.count > MOST_ROUNDINGS
-        self._nodes[key] = orders.on_line(z.imag) if sure else orders.on_grid(key[1], len(z))
+        self._nodes[key] = orders.ready().on_grid(key[1], len(z))
         return self._nodes[key]
 
     def _expect(self, c: float, y: float) -> None:
@@ -212,46 +210,15 @@ class PoissonGaussianLoss(PrivacyLoss):
 
     def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
         orders = self._at(c).ready()
-        far = np.array([orders.log_modulus(float(v)) for v in y])
-        if copies < MANY_COPIES:
-            return far
-        key = (c, copies)
-        if key not in self._tables:
-            if len(self._tables) > 4:
-                self._tables.clear()
-            self._tables[key] = self._table(c, copies)
-        step, table = self._tables[key]
-        if table is None:
-            return far
-        place = np.minimum((y / step).astype(int), len(table) - 1)
-        return np.minimum(far, table[place])
-
-    def _table(self, c: float, copies: int) -> tuple[float, FloatArray | None]:
-        """Bounds on log|M(c + iv)| for all v >= m step, m = 0, 1, ..., from |M| at these points.
-
-        g(v) = |M(c + iv) / M(c)|**2 is E[cos(v D)] for the difference D of two independent tilted losses, so that
-        |g''| <= E[D**2] = 2 Var, and between two points g is at most the larger end plus step**2 Var / 4. Beyond the last
-        point the shifted line of integration takes over.
-        """
-        orders = self._at(c).ready()
-        mean = float(orders.p @ orders.loss)
-        variance = float(orders.p @ (orders.loss - mean) ** 2) * (1 + 1e-9)
-        step = 0.7 / np.sqrt(copies * variance)
-        last = step
-        while copies * (orders.log_modulus(last) - orders.level) > -90:
-            last *= 1.5
-            if last > 300 * step:
-                return step, None
-        y = step * np.arange(int(last / step) + 2)
-        fine = self._at(c, float(y[-1]), "table").ready()
-        if fine.count * len(y) > 10 * MOST_WORK:
-            return step, None
-        value, error = fine.on_grid(step, len(y))
-        g = np.exp(2 * (value.real - fine.level)) * (1 + np.minimum(error, 1e100)) ** 2
-        between = np.maximum(g[:-1], g[1:]) + step * step * variance / 4
-        beyond = np.exp(2 * (orders.log_modulus(float(y[-1])) - orders.level))
-        most = np.maximum(np.maximum.accumulate(between[::-1])[::-1], beyond)
-        return step, np.append(0.5 * np.log(most), 0.5 * np.log(beyond)) + orders.level + 1e-14
+        if copies >= MANY_COPIES:  # far enough up that the variance alone tells where the power dies
+            spread = np.sqrt(float(orders.p @ np.square(orders.loss - orders.p @ orders.loss)))
+            reach = 10 / (spread * np.sqrt(copies))
+            while (found := copies * orders.log_carried()) > -38 and orders.y < 100 * reach:  # the logarithm falls like -y**2
+                orders = self._at(c, max(orders.y * np.clip(np.sqrt(-38 / min(found, -1e-3)), 1.5, 6), reach)).ready()
+            if y[-1] <= 4 * orders.y and copies * orders.log_carried() <= -38:
+                return orders.log_modulus_near(y)
+        far = orders.log_modulus(y)
+        return far if orders.y == 0 else np.minimum(far, orders.log_modulus_near(y))
 
     def mean(self) -> float:
         return self._at(0.0).ready().mean()
@@ -265,7 +232,7 @@ def poisson_sampled_loss(loss: PrivacyLoss, q: float, direction: str = "remove")
     """The loss of a mechanism run on a Poisson sample, when its own pair has the given loss. Exact for that pair.
 
     `loss` is that of (with the record, without it), P against Q. "remove" is the pair ((1 - q) Q + q P, Q), "add" its swap:
-    L = log(1 - q + q e**l). Gaussian and finitely-valued losses only; others raise ValueError.
+    L = log(1 - q + q e**l). Gaussian, Laplace and finitely-valued losses only; others raise ValueError.
 
     Parameters
     ----------
@@ -281,12 +248,18 @@ def poisson_sampled_loss(loss: PrivacyLoss, q: float, direction: str = "remove")
         return PoissonGaussianLoss(q, loss.mu, direction)
     if direction not in DIRECTIONS:
         raise fail("direction", direction, "'remove' or 'add'")
-    if not isinstance(loss, DiscreteLoss):
-        raise fail("loss", loss, "Gaussian or finitely-valued: no other sampled loss has certified moments here")
-    if q == 0:
+    laplace = isinstance(loss, LaplaceLoss) and (loss.bound <= LARGEST_LAPLACE or np.isinf(loss.bound))
+    if not laplace and not isinstance(loss, DiscreteLoss):
+        raise fail("loss", loss, f"Gaussian, finitely-valued, or Laplace with a largest loss of at most {LARGEST_LAPLACE:g}: no "
+                   "other sampled loss has certified moments here")
+    if q == 0 or loss.maximum == 0:
         return GaussianLoss(0.0)
     if q == 1:
         return loss if direction == "remove" else loss.swapped
+    if laplace:
+        from dpnotes.privacy_loss._sampled_laplace import PoissonLaplaceLoss
+
+        return PoissonLaplaceLoss(q, loss.bound, direction) if loss.bound < np.inf else PoissonGaussianLoss(q, np.inf, direction)
     # Where P has no mass the mixture has (1 - q) of Q's; where Q has none, q of P's.
     mixed = np.where(loss.losses < 1, np.log1p(q * np.expm1(np.minimum(loss.losses, 1.0))),
                      np.logaddexp(np.log1p(-q), np.log(q) + loss.losses))

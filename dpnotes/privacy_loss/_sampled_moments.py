@@ -8,9 +8,18 @@ value at the node times e**(half a cell * the largest slope of the logarithm).
 
 Moving the whole integral to Im x = b instead bounds |M(c + iv)| for all v >= y at once: there the integrand carries the
 factor e**(-v arg h(x + ib)), which falls in v.
+
+Close to the real axis the shifts say little, but the variance does: |M(c + iv) / M(c)|**2 = E[cos(v D)] for the difference
+D of two independent losses under the tilted law, and 1 - cos u >= u**2/2 - u**4/24 and >= 0. Using the first only where
+both losses are within a of their mean, 1 - E[cos(v D)] >= v**2 S_2 / 2 - v**4 S_4 / 24 with the truncated moments
+S_n = E[D**n; both near], for every a: a small a keeps rare large losses from spoiling a large v. The right side is concave
+in v**2, so that between two points it is at least the smaller of its values there. And 1 - cos(n u) <= n**2 (1 - cos u)
+carries what the shifts know at n v back to v.
 """
 
 from __future__ import annotations
+
+from math import frexp, ldexp
 
 import numpy as np
 from scipy.special import expit
@@ -20,6 +29,7 @@ from dpnotes.privacy_loss._special import LOG_SQRT_2PI, UNIT, exp_minus_line, lo
 
 DIGITS = 50.0  # the rule aims at a relative error of e**-50 = 2e-22
 MOST_NODES = 400_000
+BLOCK = 64  # terms that are added up at once
 STRIPS = np.array([1.0, 0.5, 0.2, 0.06, 0.01, 1e-3, 1e-4])  # tried for the rule, as fractions of the widest
 SHIFTS = np.array([0.6, 0.45, 0.3, 0.2, 0.1, 0.05])  # tried for the bound on |M|, as fractions of the widest strip
 
@@ -27,19 +37,24 @@ SHIFTS = np.array([0.6, 0.45, 0.3, 0.2, 0.1, 0.05])  # tried for the bound on |M
 def log_mixture(x: FloatArray, q: float, mu: float) -> FloatArray:
     """log(1 - q + q e**(mu x - mu**2 / 2)), to full relative accuracy near 0."""
     exponent = mu * x - mu * mu / 2
+    if q < 0.5 and np.max(exponent, initial=0.0) < 700:  # nothing cancels
+        return np.log1p(q * np.expm1(exponent))
     with np.errstate(over="ignore"):
         change = q * np.expm1(exponent)
     small = np.abs(change) < 0.5
     return np.where(small, np.log1p(np.where(small, change, 0.0)), np.logaddexp(np.log1p(-q), np.log(q) + exponent))
 
 
-def _turned(x: FloatArray, q: float, mu: float, a: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """log(|h(x + ia)| / h(x)), arg h(x + ia), and the share of |w| / |h(x + ia)| with w = q e**(mu x - mu**2 / 2)."""
-    ratio = mu * x - mu * mu / 2 + np.log(q) - np.log1p(-q)  # log(w / (1 - q))
-    share = expit(ratio)  # w / h(x)
-    log_size = 0.5 * np.log1p(-2 * share * (1 - share) * (1 - np.cos(mu * a)))
-    argument = np.arctan2(share * np.sin(mu * a), 1 - share + share * np.cos(mu * a))
-    return log_size, argument, share * np.exp(-log_size)
+def _share(x: FloatArray, q: float, mu: float) -> FloatArray:
+    """w / h(x) with w = q e**(mu x - mu**2 / 2): the part of the record in question in the mixture."""
+    return expit(mu * x - mu * mu / 2 + np.log(q) - np.log1p(-q))
+
+
+def _turned(share: FloatArray, angle: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """log(|h(x + ia)| / h(x)) and arg h(x + ia), for angle = mu a."""
+    cosine = np.cos(angle)
+    log_size = 0.5 * np.log1p(-2 * share * (1 - share) * (1 - cosine))
+    return log_size, np.arctan2(share * np.sin(angle), 1 - share + share * cosine)
 
 
 def _log_one_plus(real: FloatArray, imaginary: FloatArray) -> np.ndarray:
@@ -68,18 +83,22 @@ class Orders:
         self.a, step = self._step(self.low, self.high)
         self.count = int(min(np.ceil((self.high - self.low) / step), MOST_NODES))
         self.step = (self.high - self.low) / self.count
-        self._ready, self._shifted = False, None
-        self._moduli: dict[float, float] = {}
+        self._ready, self._shifted, self._near = False, None, None
+        self._anchors: dict[int, FloatArray] = {}
 
     def ready(self) -> Orders:
         """With nodes and weights: they are made on first use, since a caller may only want to know how many."""
         if not self._ready:
-            x = self.x = self.low + self.step * np.arange(self.count + 1)
+            digits, exponent = frexp(self.step)  # few digits: then its multiples, the nodes, are exact
+            self.step = ldexp(round(digits * 2**24), exponent - 24)
+            first = np.floor(self.low / self.step)
+            x = self.x = self.step * (first + np.arange(np.ceil(self.high / self.step) - first + 1))
             log_h = log_mixture(x, self.q, self.mu)
             self.loss = log_h if self.remove else -log_h
-            log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(self.step) + (log_h if self.remove else 0.0)
-            share = _turned(x, self.q, self.mu, 0.0)[2]
-            self.loss_error = UNIT * (9 * np.abs(log_h) + 4 * share * (2 * np.abs(self.mu * x) + self.mu**2 - np.log(self.q)))
+            log_weight = (np.log(self.step) - LOG_SQRT_2PI) - x * x / 2 + (log_h if self.remove else 0.0)
+            self.share = _share(x, self.q, self.mu)
+            exponent = 3 * np.abs(self.mu * x) + 2 * self.mu**2 - 2 * np.log(self.q) * (np.abs(log_h) > 0.3)  # roundings of log(w)
+            self.loss_error = UNIT * (9 * np.abs(log_h) + self.share * exponent)
             self._tilt(log_weight, x)
             self._ready = True
         return self
@@ -109,7 +128,7 @@ class Orders:
         x = np.linspace(low, high, 65)
         base = -x * x / 2 + self.power * log_mixture(x, self.q, self.mu)
         a = self.widest * STRIPS
-        size, argument, _ = _turned(x, self.q, self.mu, a[:, None])
+        size, argument = _turned(_share(x, self.q, self.mu), self.mu * a[:, None])
         rise = np.max(base + self.power * size + self.y * argument, axis=1) - np.max(base)
         if self.power > 0:  # outside the window: e**-DIGITS that may grow by e**(y mu a)
             rise = np.maximum(rise, self.y * self.mu * a - DIGITS + 3)
@@ -121,11 +140,12 @@ class Orders:
         c, loss = self.c, self.loss
         log_terms = log_weight + c * loss
         level = float(logsumexp(log_terms))
-        self.p = np.exp(log_terms - level)
-        relative = UNIT * (9 + 1.5 * x * x) + (abs(c) + 1) * self.loss_error
+        log_p = log_terms - level
+        self.p = np.exp(log_p)
+        relative = UNIT * (12 + 1.5 * x * x + 2 * np.abs(log_p)) + (abs(c) + 1) * self.loss_error
         rounding = float(self.p @ relative) + UNIT * (40 + 2 * abs(level))
         if -0.5 < level < 0.7:  # M = 1 + E[e**(cL) - 1 - cL] + c E[e**-L - 1 + L] under P: no cancellation for c > 0
-            power, inverse = _weighted(log_weight, c * loss), _weighted(log_weight, -loss)
+            power, inverse = _weighted(log_weight, np.stack([c * loss, -loss]))
             level = float(np.log1p(np.sum(power + c * inverse)))
             # a change of the loss by e changes the terms by c e (e**(cL) - 1) and c e (1 - e**-L)
             weight = np.exp(log_weight)
@@ -135,28 +155,28 @@ class Orders:
             rounding /= np.exp(level)
         self.level = level
         self.spread = relative
-        self.strip = self._strip(self.widest, 0.0)
+        self.strip, strip = self._strips(log_p, np.array([self.widest, self.a]), np.array([0.0, self.y]))
         self.outside = self._outside()
-        self._ends = x[:1]
+        self._first = float(self.share[0])
         decay = 2 * np.pi * self.a / self.step
-        missed = np.logaddexp(self._strip(self.a, self.y), self._outside_turned(self.a, self.y)) - decay - log1mexp(-decay)
+        missed = np.logaddexp(strip, self._outside_turned(self.a, self.y)) - decay - log1mexp(-decay)
         # the same for the subtracted 1 and h, whose integrals along the strip are at most e**(a**2 / 2)
         line = np.log(2 + abs(c)) + self.a**2 / 2 - decay - min(level, 0.0)
         self.error = 4 * (np.exp(min(missed, 50.0)) + np.exp(min(np.logaddexp(*self.outside), 50.0)) + np.exp(line))
         self.level_error = rounding + self.error
         most = max(-self.power, 0.0) * -np.log(np.cos(self.mu * self.widest / 2))
-        kept = np.log(np.maximum(self.p, 1e-300)) + most > -69  # the rest is below 1e-24 together, turned or not
-        self.p, self.loss, self.loss_error, self.spread = (a[kept] for a in (self.p, self.loss, self.loss_error, self.spread))
-        self.x, self.error = self.x[kept], self.error + 1e-24
+        kept = log_p + most > -69  # the rest is below 1e-24 together, turned or not
+        for name in ("p", "loss", "loss_error", "spread", "share"):
+            setattr(self, name, getattr(self, name)[kept])
+        self.error += 1e-24
 
-    def _strip(self, a: float, y: float) -> float:
-        """log of a bound on the integral of the modulus along Im x = +-a, in the window, relative to M(c)."""
-        size, argument, share = _turned(self.x, self.q, self.mu, a)
-        with np.errstate(over="ignore"):
-            share = np.minimum(share * np.exp(min(self.mu * self.step / 2, 700.0)), 1.0)
-        slope = np.abs(self.x) + self.step / 2 + (abs(self.power) + y) * self.mu * share
-        with np.errstate(divide="ignore"):
-            return float(logsumexp(np.log(self.p) + self.power * size + y * argument + slope * self.step / 2)) + a * a / 2
+    def _strips(self, log_p: FloatArray, a: FloatArray, y: FloatArray) -> FloatArray:
+        """log of bounds on the integrals of the modulus along Im x = +-a, in the window, relative to M(c)."""
+        size, argument = _turned(self.share, self.mu * a[:, None])
+        with np.errstate(over="ignore"):  # the slope is |w / h(x + ia)|, anywhere in the cell
+            share = np.minimum(self.share * np.exp(np.minimum(self.mu * self.step / 2 - size, 700.0)), 1.0)
+        slope = np.abs(self.x) + self.step / 2 + ((abs(self.power) + y) * self.mu)[:, None] * share
+        return logsumexp(log_p + self.power * size + y[:, None] * argument + slope * (self.step / 2)) + a * a / 2
 
     def _outside(self) -> tuple[float, float]:
         """log of bounds on integral and sum of the modulus left and right of the window, relative to M(c)."""
@@ -175,13 +195,13 @@ class Orders:
         right = np.logaddexp(tail(high), growth + tail(high - top * self.mu))
         return float(left) - self.level, float(right) - self.level
 
-    def _outside_turned(self, a: float, y: float) -> float:
+    def _outside_turned(self, a: FloatArray, y: float) -> FloatArray:
         """log of a bound on the integral of the modulus along Im x = +-a, outside the window, relative to M(c)."""
-        size, argument, share = _turned(self._ends, self.q, self.mu, a)  # the argument rises in x, up to mu a
+        size, argument = _turned(self._first, self.mu * a)  # the argument rises in x, up to mu a
         most = max(-self.power, 0.0) * -np.log(np.cos(self.mu * a / 2))  # |h(x + ia)| is smallest against h(x) at a share 1/2
-        shrink = max(-self.power, 0.0) * -float(size[0]) if share[0] < 0.4 else most
+        shrink = max(-self.power, 0.0) * -size if self._first < 0.4 else most
         left, right = self.outside
-        return float(np.logaddexp(left + y * argument[0] + shrink, right + y * self.mu * a + most)) + a * a / 2
+        return np.logaddexp(left + y * argument + shrink, right + y * self.mu * a + most) + a * a / 2
 
     def on_line(self, y: FloatArray) -> tuple[np.ndarray, FloatArray]:
         """log M(c + iy) and a bound on the relative error of each M."""
@@ -212,12 +232,17 @@ class Orders:
             return 2 * sine * (1j * np.cos(angle) - sine)
 
         far, near = turns(n * np.arange(-(-count // n))), turns(np.arange(n))
-        # A, B and their product are right to 64 roundings; a sum of n terms in whatever order takes n more
-        unsure = self.p * (self.spread + UNIT * (64 + len(self.p)))
-        sums, rounding = ((w * a) @ b.T + (a @ w)[:, None] + b @ w for w, a, b in
-                          ((self.p, far, near), (unsure, np.abs(far), np.abs(near))))
+        blocks = [slice(i, i + BLOCK) for i in range(0, len(self.p), BLOCK)]
+        sums = sum((self.p[i] * far[:, i]) @ near[:, i].T for i in blocks)
+        sums = sums + (np.sum(self.p * far, axis=1)[:, None] + np.sum(self.p * near, axis=1))
+        # A and B are right to 6 roundings and added pairwise; A B is right to 16, added in blocks, and at most
+        # (|A|**2 + |B|**2) / 2. The weights are off by `spread`.
+        once = self.p * (self.spread + UNIT * (28 + np.log2(len(self.p))))
+        twice = self.p * (UNIT / 2 * (16 + BLOCK + len(blocks)))
+        unsure = [size @ once + (size * size) @ twice for size in (np.abs(far), np.abs(near))]
+        rounding = unsure[0][:, None] + unsure[1]
         drift = float(self.p @ self.loss_error) + 12 * UNIT * float(self.p @ np.abs(self.loss))
-        value = _log_one_plus(*(part(sums).ravel()[:count] for part in (np.real, np.imag)))
+        value = _log_one_plus(sums.real.ravel()[:count], sums.imag.ravel()[:count])
         return self._with_error(value, rounding.ravel()[:count] + step * np.arange(count) * drift)
 
     def _with_error(self, value: np.ndarray, rounding: FloatArray) -> tuple[np.ndarray, FloatArray]:
@@ -225,22 +250,62 @@ class Orders:
             error = (rounding + self.error) / np.exp(value.real)
         return value + self.level, error + self.level_error
 
-    def log_modulus(self, y: float) -> float:
-        """A bound on log|M(c + iv)| for all v >= y: the best of some shifts of the line of integration in x."""
-        if y in self._moduli:
-            return self._moduli[y]
+    def log_modulus(self, y: FloatArray) -> FloatArray:
+        """Bounds on log|M(c + iv)| for all v >= y, y rising: the best of some shifts of the line of integration in x.
+
+        log E[e**(-y argument)] is convex in y, so that between two powers of 2 a straight line is a bound, too.
+        """
         if self._shifted is None:
             shifts = SHIFTS * self.widest
-            size, argument, _ = _turned(self.x, self.q, self.mu, shifts[:, None])
+            size, argument = _turned(self.share, self.mu * shifts[:, None])
             decay = 2 * np.pi * (self.widest - shifts) / self.step
             missed = np.exp(np.minimum(self.strip - decay - log1mexp(-decay) + np.log(2), 50.0))
-            missed += np.exp([min(self._outside_turned(b, 0.0), 50.0) for b in shifts])
+            missed += np.exp(np.minimum(self._outside_turned(shifts, 0.0), 50.0))
             self._shifted = shifts, self.power * size, argument, missed
-        shifts, turned, argument, missed = self._shifted
-        inside = np.exp(turned - y * argument) @ self.p
-        least = float(np.min(shifts * shifts / 2 + np.log(inside * (1 + 1e-12) + missed)))
-        self._moduli[y] = self.level + min(0.0, least) + 1e-15
-        return self._moduli[y]
+        first, last = int(np.floor(np.log2(y[0]))), int(np.ceil(np.log2(y[-1])))
+        new = [j for j in range(first, last + 1) if j not in self._anchors]
+        if new:
+            shifts, turned, argument, missed = self._shifted
+            inside = np.exp(turned - np.exp2(new)[:, None, None] * argument) @ self.p
+            self._anchors.update(zip(new, shifts * shifts / 2 + np.log(inside * (1 + 1e-12) + missed), strict=True))
+        at, lines = np.exp2(np.arange(first, last + 1)), np.array([self._anchors[j] for j in range(first, last + 1)])
+        place = np.minimum(np.searchsorted(at, y, "right"), len(at) - 1)
+        before = np.maximum(place - 1, 0)
+        part = np.where(place > 0, (y - at[before]) / np.maximum(at[place] - at[before], 1e-300), 0.0)[:, None]
+        least = ((1 - part) * lines[before] + part * lines[place]).min(axis=1)
+        return self.level + np.minimum(0.0, least) + 1e-15
+
+    def _truncated(self) -> tuple[FloatArray, FloatArray]:
+        """Some v up to `self.y`, and bounds on log|M(c + iu) / M(c)| for all u >= v."""
+        if self._near is None:
+            away = self.loss - float(self.p @ self.loss)
+            order = np.argsort(np.abs(away))
+            w = np.cumsum(self.p[order] * np.vander(away[order], 5, increasing=True).T, axis=1)[:, :: len(order) // 40 + 1]
+            second, fourth = 2 * (w[0] * w[2] - w[1] ** 2), 2 * w[0] * w[4] - 8 * w[1] * w[3] + 6 * w[2] ** 2
+            room = UNIT * 8 * (len(order) + 20)  # for the rounding: every product is at most w_0 w_2 or w_0 w_4
+            second, fourth = second - room * w[0] * w[2], fourth + room * w[0] * w[4]
+            n = np.array([1.0, 2, 3, 4, 6, 8])
+            beyond = float(np.max(-np.expm1(2 * (self.log_modulus(n * self.y) - self.level)) / n**2))
+            v = self.y * np.exp2(np.arange(-100.0, 1) / 8)
+            square = (v * v)[:, None]
+            height = square * (second / 2 - square * fourth / 24)
+            between = np.max(np.minimum(height[:-1], height[1:]), axis=1)  # concave in v**2
+            least = np.minimum.accumulate(np.append(between, max(beyond, 0.0))[::-1])[::-1]
+            # what is bounded is the sum over the nodes, and that is off M by its roundings and `error`
+            off = float(self.p @ (self.spread + self.y * self.loss_error)) + self.error
+            size = np.sqrt(np.maximum(1 + UNIT * 4 * (len(self.p) + 20) - least, 0.0)) + off
+            self._near = v, np.minimum(np.log(size), 0.0) + 1e-15
+        return self._near
+
+    def log_carried(self) -> float:
+        """A bound on log|M(c + iv) / M(c)| for all v >= `self.y`."""
+        return float(self._truncated()[1][-1]) if self.y > 0 else 0.0
+
+    def log_modulus_near(self, y: FloatArray) -> FloatArray:
+        """The same by the variance: up to `self.y` from truncated moments, beyond from what the shifts know."""
+        v, bound = self._truncated()
+        place = np.searchsorted(v, y, "right") - 1
+        return self.level + np.where(place < 0, 0.0, bound[place])
 
     def mean(self) -> float:
         """E[L] = E[e**-L - 1 + L] under P; needs c = 0."""
@@ -266,7 +331,8 @@ def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
         return values
     values = values.copy()
     places = np.flatnonzero(possible)
-    for block in np.array_split(places, max(1, len(places) // 24)):  # orders of like size share their nodes
+    level = np.floor(np.log2(cost[places] / cost[places].min()))
+    for block in np.split(places, np.flatnonzero(np.diff(level)) + 1):  # orders of like size share their nodes
         width = step[block].min()
         x = np.arange(-reach[block].max(), right[block].max() + width, width)
         log_h = log_mixture(x, q, mu)

@@ -22,6 +22,14 @@ def exp_minus_line(x):
     return np.where(small, near * near / 2 * (1 + series), np.expm1(x) - x)
 
 
+def log_one_plus(w):
+    """log(1 + w) for real or complex w near 0 (|w| < 1), right to a few roundings of |w|; NumPy's complex log1p is not."""
+    w = np.asarray(w)
+    if w.dtype.kind != "c":
+        return np.log1p(w)
+    return 0.5 * np.log1p(2 * w.real + w.real**2 + w.imag**2) + 1j * np.arctan2(w.imag, 1 + w.real)
+
+
 def log1mexp(x):
     """log(1 - e**x) for x <= 0, accurate at both ends; -inf at 0."""
     x = np.asarray(x, dtype=float)
