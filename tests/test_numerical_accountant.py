@@ -234,6 +234,17 @@ def test_behind_a_wall_of_rare_losses_the_upper_bound_is_never_above_the_renyi_r
     assert numerical.delta_bounds(upper)[0] <= delta
 
 
+def test_a_statement_calls_nothing_exact_that_covers_the_mechanism():
+    import dpnotes as dp
+
+    fixed = dp.Gaussian(2.0, neighbors="replace one record").sampled_without_replacement(m=10, n=1000)
+    for history in ([(fixed, 5)], [(dp.Gaussian(2.0, neighbors="replace one record"), 1), (fixed, 5)]):
+        ledger = dp.NumericalAccountant()
+        for mechanism, times in history:
+            ledger.add(mechanism, times)
+        assert "the exact value" not in ledger.statement(1e-6) and "upper bound" in ledger.statement(1e-6)
+
+
 def test_where_total_variation_is_within_delta_epsilon_is_zero():
     ledger = NumericalAccountant().add(PoissonGaussianLoss(1e-6, 1 / 0.3, "remove"), 1000)
     assert ledger.epsilon_bounds(0.1) == (0.0, 0.0)

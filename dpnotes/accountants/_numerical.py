@@ -157,7 +157,10 @@ class NumericalAccountant(Accountant):
         return self._composed
 
     def epsilon_bounds(self, delta: ArrayLike) -> tuple[Any, Any]:
-        """(lower, upper) around the smallest epsilon >= 0 that is enough at `delta`."""
+        """(lower, upper) around the smallest epsilon >= 0 that is enough at `delta` for the losses entered.
+
+        A mechanism whose `kinds` calls its loss "upper" enters a loss that covers its own; only `upper` holds for it then.
+        """
         delta = probability("delta", delta)
         losses = list(self.privacy_losses().values())
         pairs = np.array([_worst_epsilon(losses, float(d)) for d in delta.flat]).reshape(*delta.shape, 2)
@@ -195,11 +198,13 @@ class NumericalAccountant(Accountant):
 
     def _precision(self, delta: float) -> str:
         lower, upper = self.epsilon_bounds(delta)
+        covered = any(getattr(mechanism, "kinds", {}).get("loss") == "upper" for mechanism, _ in self.history)
+        exact = "what the losses entered imply (upper bounds themselves)" if covered else "the exact value"
         if upper == lower:
-            return "exact"
+            return "" if covered else "exact"
         if not np.isfinite(upper):
             return ""
         width = (upper - lower) / upper
         if width > WIDE:
-            return f"may be loose: the exact value lies between {lower:.6g} and this"
-        return f"within {width:.0e} of the exact value"
+            return f"may be loose: {exact} lies between {lower:.6g} and this"
+        return f"within {width:.0e} of {exact}"

@@ -30,7 +30,7 @@ def rounds_compared(ax, delta=1e-6, sigma=2.0):
     return _("After 20 rounds: {0:.5g}, {1:.5g}, {2:.5g}, {3:.5g}, exact {4:.5g} (top to bottom in the legend).").format(*(row[1][-1] for row in rows))
 
 
-@figure("four-stations", chapter=7, source="F4.1", panels=(2, 2), size=(6.4, 5.2), 
+@figure("four-stations", chapter=7, source="F4.1", panels=(2, 2), size=(6.4, 5.2),
         move={"sigma": (0.8, 5.0), "k": (1, 40), "sensitivity": (0.5, 3.0), "delta": (1e-9, 1e-2, "log")},
         caption="Accounting in four stations: the answers with noise, the loss of one answer, the ledger over all of them, and the statement.",
         alt="Four small panels. Top left, two overlapping bell curves of answers one apart. Top right, the bell curve of the privacy loss. Bottom left, the "

@@ -153,7 +153,9 @@ class Inversion:
             self._coarse = self.cumulant(ORDERS[::STRIDE])
         return ORDERS[::STRIDE], self._coarse
 
-    def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
+    def _choose(
+        self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray
+    ) -> tuple[float, float, FloatArray, FloatArray]:
         """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value; the orders looked at."""
         need = -log_value - np.log(SHARPEST)
         for again in (True, False):

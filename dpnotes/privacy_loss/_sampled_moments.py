@@ -97,7 +97,7 @@ class Orders:
             self.loss = log_h if self.remove else -log_h
             log_weight = (np.log(self.step) - LOG_SQRT_2PI) - x * x / 2 + (log_h if self.remove else 0.0)
             self.share = _share(x, self.q, self.mu)
-            exponent = 3 * np.abs(self.mu * x) + 2 * self.mu**2 - 2 * np.log(self.q) * (np.abs(log_h) > 0.3)  # roundings of log(w)
+            exponent = 3 * np.abs(self.mu * x) + 2 * self.mu**2 - 2 * np.log(self.q) * (np.abs(log_h) > 0.3)  # rounding of log(w)
             self.loss_error = UNIT * (9 * np.abs(log_h) + self.share * exponent)
             self._tilt(log_weight, x)
             self._ready = True
