@@ -134,6 +134,6 @@ def saving_by_rounds(ax, sigma=2.0):
     ax.plot(k, demo, color=ORANGE, linestyle="-.", label=_("2k over zCDP, as in the demo"))
     ax.axhline(2 / rho, color=GREY, linestyle="--", label=_("2/ρ"))
     ax.set(xscale="log", yscale="log", xlabel=_("rounds k"), ylabel=_("ratio"), xlim=(1, 1e7), ylim=(min(0.5, 0.8 * demo[0]), max(60, 5 / rho)))
-    ax.legend(loc="upper left")
+    ax.legend(loc="lower right")
     return _("After 10⁷ rounds the demo's ratio is {demo:.4g}, below {limit:.4g}; with the same δ on both sides it is {same:.4g}.").format(
         demo=demo[-1], limit=2 / rho, same=same[-1])
