@@ -55,7 +55,7 @@ def rdp_to_epsilon_cks(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -> An
 
 
 def rdp_to_epsilon(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -> Any:
-    """The smallest epsilon at which every (alpha, rdp)-RDP mechanism is (epsilon, delta)-DP. Tight for one order.
+    """The smallest epsilon that follows from D_alpha(P||Q) <= rdp for one ordered pair. See `rdp_to_delta` for mechanisms.
 
     The worst mechanism has two outputs: epsilon is the largest log((p - delta) / q) over probabilities p > q whose
     Rényi divergence is at most rdp. Computed to about 1e-13 relative.
@@ -95,9 +95,11 @@ def rdp_to_delta_cks(alpha: ArrayLike, rdp: ArrayLike, epsilon: ArrayLike) -> An
 
 
 def rdp_to_delta(alpha: ArrayLike, rdp: ArrayLike, epsilon: ArrayLike) -> Any:
-    """The smallest delta at which every (alpha, rdp)-RDP mechanism is (epsilon, delta)-DP. Tight for one order.
+    """The smallest delta that follows from D_alpha(P||Q) <= rdp for one ordered pair. Upper bound for mechanisms.
 
-    The largest p - e**epsilon q over probabilities p > q whose Rényi divergence is at most rdp: Asoodeh et al. (2021).
+    The largest p - e**epsilon q over probabilities p > q whose Rényi divergence is at most rdp: Asoodeh et al. (2021). Exact
+    for ordered pairs. Where the best p + q is at most 1, as at any delta small against 1/alpha, the swapped pair keeps the
+    bound too, and it is exact for mechanisms.
 
     >>> round(rdp_to_delta(2, 0.5, 2.0), 12)
     0.025284022146

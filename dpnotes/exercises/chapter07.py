@@ -29,7 +29,7 @@ EXERCISES: dict[str, Exercise] = {
         7, lambda: GaussianLoss(1.0).epsilon(1e-5),
         "For Gaussian noise the squares of μ add up; one Gaussian loss with that μ has an exact curve.",
         {"That is the zCDP formula, an upper bound.": lambda: conversions.zcdp_to_epsilon_bun_steinke(0.5, 1e-5),
-         "That is the tight zCDP conversion, still an upper bound.": lambda: conversions.zcdp_to_epsilon(0.5, 1e-5, "cks"),
+         "That is the better zCDP conversion, still an upper bound.": lambda: conversions.zcdp_to_epsilon(0.5, 1e-5, "cks"),
          "That is one count.": lambda: GaussianLoss(0.1).epsilon(1e-5)}),
     "delta-of-the-serial-column": Exercise(
         7, lambda: 10 * GaussianLoss(0.5).delta(2.0),

@@ -53,11 +53,12 @@ def fixed_price(ax, sigma=2.0, epsilon=2.0):
 @figure("composition-routes", chapter=4, source="new", move={"epsilon": (0.02, 1.0, "log"), "k": (10, 200)},
         caption="What k runs of an ε-DP mechanism cost together at δ = 10⁻⁶: the plain sum, two closed forms, and the exact worst case.",
         alt="Four curves against the number of runs. The plain sum is a straight line; the two closed forms start far above it and cross below it after "
-            "some thirty-five runs; the optimal curve starts on the plain sum and lies below all of them from there on.")
+            "thirty and thirty-five runs; the optimal curve starts on the plain sum and lies below all of them from there on.")
 def composition_routes(ax, epsilon=0.1, k=100):
     runs, delta = np.unique(np.linspace(1, k, 40).astype(int)), 1e-6
     drv = [conversions.advanced_composition(epsilon, int(n), delta)[0] for n in runs]
-    third = runs * epsilon * np.tanh(epsilon / 2) + epsilon * np.sqrt(2 * runs * np.log(1 / delta))
+    shorter = np.minimum(np.log(1 / delta), np.log(np.e + epsilon * np.sqrt(runs) / delta))  # the two logarithms of the theorem
+    third = runs * epsilon * np.tanh(epsilon / 2) + epsilon * np.sqrt(2 * runs * shorter)
     best = [conversions.optimal_composition([(epsilon, 0.0, int(n))]).epsilon(delta) for n in runs]
     ax.plot(runs, drv, color=PURPLE, linestyle=":", label=_("Dwork, Rothblum, Vadhan"))
     ax.plot(runs, third, color=ORANGE, linestyle="-.", label=_("Kairouz, Oh, Viswanath"))
@@ -100,7 +101,7 @@ def mixed_deltas(ax, k=20, sigma=2.0):
     ax.set(xlabel=_("number of queries k"), ylabel=_("total ε"), xlim=(0, k + 0.5), ylim=(0, 1.25 * max(honest[-1], 2 * k)),
            xticks=np.unique(np.linspace(1, k, 5).astype(int)))
     ax.legend(loc="upper left")
-    return _("After {k} queries the plain sum costs {honest:.4g} at δ = 10⁻⁶; {cheap:.4g} would be true at δ = {delta:.3g} only; exact: {exact:.5g}.").format(
+    return _("After {k} queries the plain sum costs {honest:.4g} at δ = 10⁻⁶; {cheap:.4g} belongs to δ = {delta:.3g}; exact: {exact:.5g}.").format(
         k=k, honest=honest[-1], cheap=2.0 * k, delta=min(1.0, k * loss.delta(2.0)), exact=exact[-1])
 
 

@@ -195,9 +195,9 @@ def best_order(ax, k=20, delta=1e-6):
 
 
 @figure("three-conversions", chapter=5, source="new", move={"alpha": (1.2, 20.0, "log"), "epsilon": (0.1, 2.0)},
-        caption="What one Rényi bound, (α, ε)-RDP, is worth in δ: Mironov's conversion, the better closed form, and the best possible.",
-        alt="Three falling curves of delta on a logarithmic axis against epsilon. Mironov's starts at 1 and lies highest; the closed form is a fixed factor "
-            "below; the optimal one starts lowest and approaches the closed form on the right.")
+        caption="What one Rényi bound, (α, ε)-RDP, is worth in δ: Mironov's conversion, the better closed form, and the smallest that a bound on one ordered pair allows.",
+        alt="Three falling curves of delta on a logarithmic axis against epsilon. Mironov's stays at 1 up to 0.5 and lies highest; from there on the closed form is a "
+            "quarter of it; the optimal one starts beside the closed form, at 0.4, and drops to less than half of it.")
 def three_conversions(ax, alpha=2.0, epsilon=0.5):
     at = np.linspace(0, 4 + epsilon, 60)
     for convert, color, style, name in ((conversions.rdp_to_delta_mironov, RED, "--", _("Mironov")),

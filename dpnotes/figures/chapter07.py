@@ -21,7 +21,7 @@ def rounds_compared(ax, delta=1e-6, sigma=2.0):
     rows = [(_("plain sum"), k * conversions.gdp_to_epsilon(1 / sigma, delta / k), RED, "--"),
             (_("Rényi, grid"), conversions.rdp_to_epsilon_mironov(orders[:, None], orders[:, None] * rho, delta).min(axis=0), ORANGE, ":"),
             (_("zCDP, Bun-Steinke"), conversions.zcdp_to_epsilon_bun_steinke(rho, delta), PURPLE, "-."),
-            (_("zCDP, tight conversion"), conversions.zcdp_to_epsilon(rho, delta, "cks"), GREEN, (0, (5, 1))),
+            (_("zCDP, by the area"), conversions.zcdp_to_epsilon(rho, delta, "cks"), GREEN, (0, (5, 1))),
             (_("exact"), exact, BLUE, "-")]
     for name, values, color, style in rows:
         ax.plot(k, values, color=color, linestyle=style, label=name)
@@ -133,7 +133,7 @@ def saving_by_rounds(ax, sigma=2.0):
     ax.plot(k, same, color=BLUE, label=_("plain sum over exact, same δ"))
     ax.plot(k, demo, color=ORANGE, linestyle="-.", label=_("2k over zCDP, as in the demo"))
     ax.axhline(2 / rho, color=GREY, linestyle="--", label=_("2/ρ"))
-    ax.set(xscale="log", yscale="log", xlabel=_("rounds k"), ylabel=_("ratio"), xlim=(1, 1e7), ylim=(0.5, 60))
-    ax.legend(loc="upper left")
+    ax.set(xscale="log", yscale="log", xlabel=_("rounds k"), ylabel=_("ratio"), xlim=(1, 1e7), ylim=(min(0.5, 0.8 * demo[0]), max(60, 5 / rho)))
+    ax.legend(loc="lower right")
     return _("After 10⁷ rounds the demo's ratio is {demo:.4g}, below {limit:.4g}; with the same δ on both sides it is {same:.4g}.").format(
         demo=demo[-1], limit=2 / rho, same=same[-1])
