@@ -56,7 +56,7 @@ def four_stations(axes, sigma=2.0, k=20, sensitivity=1.0, delta=1e-6):
     fourth.set(xlabel=_("δ"), xscale="log", ylim=(0, None), title=_("4 output: ε"))
     for ax in (first, second, third, fourth):
         ax.title.set_fontsize("medium")
-    return _("{k} answers with σ = {sigma:.3g}, each with D_α = {one:.4g} α: ρ = {rho:.4g}, and ε = {epsilon:.6g} at δ = {delta:.3g}, exactly.").format(
+    return _("k = {k}, σ = {sigma:.3g}, each answer with D_α = {one:.4g} α: ρ = {rho:.4g}, and ε = {epsilon:.6g} at δ = {delta:.3g}, exactly.").format(
         k=k, sigma=sigma, one=loss.mean(), rho=total.mean(), epsilon=total.epsilon(delta), delta=delta)
 
 
