@@ -8,6 +8,7 @@ import pytest
 
 from dpnotes.accountants import NumericalAccountant, RenyiAccountant, q_for, sigma_for, times_for
 from dpnotes.accountants._numerical import _worst_epsilon
+from dpnotes.mechanisms import Gaussian
 from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PoissonGaussianLoss
 from dpnotes.privacy_loss._sums import proved_below
 
@@ -167,6 +168,13 @@ def test_statement():
     text = ledger((sampled(256 / 60000, 1.1), 14062)).statement(delta=1e-5)
     assert text.startswith("(2.3816, 1e-05)-DP, add/remove one record, upper bound, within ")
     assert float(text.split("within ")[1].split()[0]) < 1e-9
+
+
+def test_a_statement_from_losses_that_are_bounds_claims_no_exact_value():
+    fixed = Gaussian(1.1, 2.0, neighbors="replace one record").sampled_without_replacement(256, 60_000)  # chords
+    text = ledger((fixed, 1), (Gaussian(4.0, neighbors="replace one record"), 2)).statement(delta=1e-5)
+    assert text.endswith("upper bound, from losses that are upper bounds themselves") and "exact" not in text
+    assert "exact" in ledger((Gaussian(4.0), 2)).statement(delta=1e-5)
 
 
 @pytest.mark.parametrize("places", [[0, 10, 99]])
