@@ -19,6 +19,7 @@ from dpnotes.data import load_adult
 from dpnotes.mechanisms import Gaussian, PoissonSampled
 from dpnotes.privacy_loss import DiscreteLoss
 
+LARGEST = 1e75  # of a feature, so that no square and no product overflows
 WORDS = ("workclass", "education", "marital_status", "occupation", "relationship", "race", "sex")
 
 
@@ -49,10 +50,7 @@ def gradients(weights: ArrayLike, features: ArrayLike, labels: ArrayLike) -> Flo
     array([[-0.5, -1. ]])
     """
     features, labels = _records(features, labels)
-    weights = finite("weights", weights)
-    if weights.shape != features.shape[1:]:
-        raise fail("weights", weights, f"an array of shape {features.shape[1:]}, one weight a feature")
-    return (expit(features @ weights) - labels)[:, None] * features
+    return (expit(features @ _weights(weights, features)) - labels)[:, None] * features
 
 
 def clip(vectors: ArrayLike, norm: float) -> FloatArray:
@@ -63,8 +61,8 @@ def clip(vectors: ArrayLike, norm: float) -> FloatArray:
            [0.3, 0.4]])
     """
     vectors, norm = finite("vectors", vectors), scalar("norm", positive("norm", norm))
-    if vectors.ndim != 2:
-        raise fail("vectors", vectors, "an array with one row a record, shape (n, d)")
+    if vectors.ndim != 2 or (np.abs(vectors) > LARGEST).any():
+        raise fail("vectors", vectors, f"an array with one row a record, shape (n, d), no number beyond {LARGEST:g}")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors * (norm / np.maximum(lengths, norm))
 
@@ -119,14 +117,22 @@ def train(features: ArrayLike, labels: ArrayLike, *, expected_batch: float, step
     >>> run.ledger()
     NumericalAccountant(5 x Gaussian(sigma=1, sensitivity=1).poisson_sampled(q=0.1))
     """
-    features, labels = _records(features, labels)
+    features, labels = _some_records(features, labels)
     size = count("public_size", len(labels) if public_size is None else public_size, 1)
     expected_batch = scalar("expected_batch", positive("expected_batch", expected_batch))
     if expected_batch > size:
         raise fail("expected_batch", expected_batch, f"at most the number of records, {size}")
     steps, rate = count("steps", steps), scalar("learning_rate", positive("learning_rate", learning_rate))
     multiplier = scalar("noise_multiplier", nonnegative("noise_multiplier", finite("noise_multiplier", noise_multiplier)))
-    norm, rng = scalar("clip_norm", positive("clip_norm", clip_norm)), generator(rng)
+    norm = scalar("clip_norm", positive("clip_norm", clip_norm))
+    for name, value in (("noise_multiplier", multiplier), ("clip_norm", norm), ("learning_rate", rate)):
+        if value > 1e50:
+            raise fail(name, value, "at most 1e50, so that nothing overflows")
+    if expected_batch < 1e-50:
+        raise fail("expected_batch", expected_batch, "at least 1e-50, so that nothing overflows")
+    if progress is not None and not callable(progress):
+        raise fail("progress", progress, "a function of (done, steps), or None")
+    rng = generator(rng)
 
     noisy_sum = Gaussian(sigma=multiplier * norm, sensitivity=norm)
     step = noisy_sum.poisson_sampled(expected_batch / size)
@@ -144,8 +150,8 @@ def train(features: ArrayLike, labels: ArrayLike, *, expected_batch: float, step
 
 def accuracy(weights: ArrayLike, features: ArrayLike, labels: ArrayLike) -> float:
     """The share of records whose label the model gets right, guessing 1 where its probability exceeds one half."""
-    features, labels = _records(features, labels)
-    return float(np.mean((features @ finite("weights", weights) > 0) == (labels == 1)))
+    features, labels = _some_records(features, labels)
+    return float(np.mean((features @ _weights(weights, features) > 0) == (labels == 1)))
 
 
 def shuffled_at_least(noise_multiplier: float, steps: int, epochs: int, *, delta: float) -> float:
@@ -168,12 +174,14 @@ def shuffled_at_least(noise_multiplier: float, steps: int, epochs: int, *, delta
     steps, epochs = count("steps", steps, 1), count("epochs", epochs, 1)
     edges = np.linspace(1 - 2 * sigma, max(1 + 6 * sigma, 2 + 2 * sigma), 81)
     p, q = (_cells((steps - 1) * log_ndtr(edges / sigma) + log_ndtr((edges - shift) / sigma)) for shift in (2, 1))
-    p, q = p[kept := (p > 1e-200) & (q > 1e-200)], q[kept]
+    p, q = p[kept := p > 1e-200], np.maximum(q[kept], 1e-200)  # a larger q makes the bound smaller
     scores = np.log(p / q)
     scores -= scores.min()
-    whole = np.rint(scores * max(min(max(8.0, 4 * sigma**2), 3000 / (epochs * scores.max())), 1 / scores.max())).astype(int)
+    if scores.max() == 0:  # so much noise that nothing can be seen
+        return 0.0
+    whole = np.rint(scores * max(min(max(8.0, 4 * sigma * sigma), 3000 / (epochs * scores.max())), 1 / scores.max())).astype(int)
     p, q = (_power(np.bincount(whole, mass), epochs) for mass in (p, q))
-    p, q = p[kept := (p > 1e-250) & (q > 1e-250)], q[kept]
+    p, q = p[kept := p > 1e-250], np.maximum(q[kept], 1e-250)
     left = max(1 - p.sum(), 0.0)  # all else is one more cell, which never counts for the removed record
     p, q = np.append(p, left), np.append(q, max(1 - q.sum(), left))
     return float(DiscreteLoss.from_probabilities(p, q).epsilon_bounds(delta)[0])
@@ -195,11 +203,25 @@ def text_bar(label: str, width: int = 30) -> Callable[[int, int], None]:
 
 def _records(features: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, FloatArray]:
     features, labels = finite("features", features), finite("labels", labels)
-    if features.ndim != 2:
-        raise fail("features", features, "an array with one row a record, shape (n, d)")
+    if features.ndim != 2 or (np.abs(features) > LARGEST).any():
+        raise fail("features", features, f"an array with one row a record, shape (n, d), no number beyond {LARGEST:g}")
     if labels.shape != features.shape[:1] or not np.isin(labels, (0, 1)).all():
         raise fail("labels", labels, f"{len(features)} numbers, each 0 or 1")
     return features, labels
+
+
+def _some_records(features: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    features, labels = _records(features, labels)
+    if not len(features):
+        raise fail("features", features, "at least one record")
+    return features, labels
+
+
+def _weights(weights: ArrayLike, features: FloatArray) -> FloatArray:
+    weights = finite("weights", weights)
+    if weights.shape != features.shape[1:]:
+        raise fail("weights", weights, f"an array of shape {features.shape[1:]}, one weight a feature")
+    return weights
 
 
 def _cells(log_cdf: FloatArray) -> FloatArray:

@@ -194,6 +194,9 @@ def test_several_shuffled_epochs_lie_between_counting_and_knowing_the_order(sigm
 def test_shuffled_batches_far_out() -> None:
     assert shuffled_at_least(100.0, 10, 1, delta=0.5) == 0
     assert shuffled_at_least(0.05, 10, 3, delta=1e-5) < GaussianLoss(np.sqrt(3) / 0.05).epsilon(1e-5)
+    assert shuffled_at_least(1e300, 10, 1, delta=1e-5) == 0
+    for sigma, epochs in ((1e-3, 1), (0.02, 5)):  # nearly no noise: much is lost, and never more than if the order is known
+        assert 100 < shuffled_at_least(sigma, 64, epochs, delta=1e-5) < GaussianLoss(np.sqrt(epochs) / sigma).epsilon(1e-5)
     one_batch = shuffled_at_least(1.0, 1, 1, delta=1e-5)  # nothing is shuffled
     assert 0.999 < one_batch / GaussianLoss(1.0).epsilon(1e-5) <= 1
     assert shuffled_at_least(1.0, 64, 300, delta=1e-5) > shuffled_at_least(1.0, 64, 100, delta=1e-5)
@@ -216,7 +219,8 @@ def test_bar(capsys, monkeypatch) -> None:
 @pytest.mark.parametrize(("name", "value"), [
     ("expected_batch", 0), ("expected_batch", 201), ("expected_batch", np.nan), ("steps", -1), ("steps", 2.5), ("noise_multiplier", -1),
     ("noise_multiplier", np.inf), ("clip_norm", 0), ("clip_norm", np.inf), ("learning_rate", 0), ("learning_rate", [1.0, 2.0]),
-    ("public_size", 0), ("public_size", 10), ("rng", 3)])
+    ("public_size", 0), ("public_size", 10), ("rng", 3), ("noise_multiplier", 1e300), ("clip_norm", 1e300), ("learning_rate", 1e300),
+    ("expected_batch", 1e-300), ("progress", 3)])
 def test_bad_arguments_are_named_before_any_randomness(name: str, value: object) -> None:
     features, labels = toy()
     rng = np.random.default_rng(1)
@@ -230,13 +234,20 @@ def test_bad_arguments_are_named_before_any_randomness(name: str, value: object)
 
 def test_bad_records() -> None:
     for features, labels, name in ((np.ones(3), [0, 1, 1], "features"), (np.full((2, 1), np.nan), [0, 1], "features"),
+                                   (np.full((2, 1), 1e200), [0, 1], "features"), (np.ones((0, 1)), [], "features"),
                                    (np.ones((2, 1)), [0, 2], "labels"), (np.ones((2, 1)), [0, 1, 1], "labels")):
         with pytest.raises(ValueError, match=rf"^{name} = "):
             run(features, labels)
     with pytest.raises(ValueError, match=r"^weights = "):
         gradients([1.0, 2.0], [[1.0]], [1.0])
-    with pytest.raises(ValueError, match=r"^vectors = "):
-        clip([1.0, 2.0], 1.0)
+    for vectors in ([1.0, 2.0], [[1e200, 1e200]]):
+        with pytest.raises(ValueError, match=r"^vectors = "):
+            clip(vectors, 1.0)
+    with pytest.raises(ValueError, match=r"^weights = "):
+        accuracy([1.0, 2.0], [[1.0]], [1.0])
+    with pytest.raises(ValueError, match=r"^features = "):
+        accuracy([1.0], np.ones((0, 1)), [])
+    assert gradients([1.0], np.ones((0, 1)), []).shape == (0, 1)  # an empty batch is a batch
 
 
 def test_adult_as_numbers() -> None:

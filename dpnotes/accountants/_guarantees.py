@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dpnotes import conversions
 from dpnotes._validate import FloatArray, at_least, fail, listed, nonnegative, plain, probability, scalar
-from dpnotes.accountants._numerical import directed_losses
+from dpnotes.accountants._numerical import directed_losses, is_bounded_only
 from dpnotes.conversions._renyi import Curve
 from dpnotes.privacy_loss import GaussianLoss, LaplaceLoss, PrivacyLoss
 
@@ -199,10 +199,6 @@ def own_number(entry: Any, currency: str) -> float:
     """
     return np.inf if isinstance(entry, PrivacyLoss) else float(getattr(entry, currency, np.inf))
 
-
-def is_bounded_only(entry: Any) -> bool:
-    """Whether a mechanism's losses are upper bounds (its `kinds` says so): its own `renyi` and `rho` can then be sharper."""
-    return getattr(entry, "kinds", {}).get("loss") == "upper"
 
 
 def curves_of(entry: Any, read: Callable[[PrivacyLoss, ArrayLike], Any] = PrivacyLoss.renyi) -> dict[str, Curve]:

@@ -33,6 +33,11 @@ def directed_losses(mechanism: Any) -> dict[str, PrivacyLoss]:
     return losses()
 
 
+def is_bounded_only(entry: Any) -> bool:
+    """Whether a mechanism's losses are upper bounds (its `kinds` says so): its own `renyi` and `rho` can then be sharper."""
+    return getattr(entry, "kinds", {}).get("loss") == "upper"
+
+
 def _parts(loss: PrivacyLoss) -> tuple[tuple[PrivacyLoss, int], ...]:
     return loss.parts if isinstance(loss, IndependentSum) else ((loss, 1),)
 
@@ -109,6 +114,7 @@ class NumericalAccountant(Accountant):
     `epsilon` and `delta` return the upper bound, `epsilon_bounds` and `delta_bounds` both. What is bounded is the tight
     value for the losses entered: the largest over the directions of the change, each composed on its own, because a record
     that was removed was removed from every step. The width says how sharp the answer is; nothing is assumed about it.
+    Where a mechanism's losses are upper bounds themselves (`kinds`), the lower bound is one for these losses only.
 
     A mechanism with one loss (or a bare loss equal to its own swap) serves in every direction. Any other bare loss enters
     together with its swap.
@@ -197,14 +203,14 @@ class NumericalAccountant(Accountant):
         return bounds[:, 0], bounds[:, 1]
 
     def _precision(self, delta: float) -> str:
+        if any(is_bounded_only(entry) for entry, _ in self.history):
+            return "from losses that are upper bounds themselves"  # how near the bracket is to the truth is then unknown
         lower, upper = self.epsilon_bounds(delta)
-        covered = any(getattr(mechanism, "kinds", {}).get("loss") == "upper" for mechanism, _ in self.history)
-        exact = "what the losses entered imply (upper bounds themselves)" if covered else "the exact value"
         if upper == lower:
-            return "" if covered else "exact"
+            return "exact"
         if not np.isfinite(upper):
             return ""
         width = (upper - lower) / upper
         if width > WIDE:
-            return f"may be loose: {exact} lies between {lower:.6g} and this"
-        return f"within {width:.0e} of {exact}"
+            return f"may be loose: the exact value lies between {lower:.6g} and this"
+        return f"within {width:.0e} of the exact value"

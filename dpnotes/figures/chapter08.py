@@ -69,7 +69,7 @@ def contour_integrand(ax, c=1.8):
 @figure("aliased-copies", chapter=8, source="new", move={"period": (2.0, 20.0), "c": (0.5, 5.0)},
         caption="What the trapezoid rule adds up exactly: the weighted curve exp(c(l - ε)) δ(l) at ε, the wanted term, and at every period R to its left and right.",
         alt="A hill on a logarithmic scale, rising in a straight line from the left, round at the top and falling off steeply on the right. Dots on it stand a "
-            "period apart; the middle one is marked, its neighbors lie many powers of ten lower.")
+            "period apart; the middle one is marked; its neighbors lie about two powers of ten lower, the others much lower.")
 def aliased_copies(ax, period=8.0, c=2.0):
     loss, l = GaussianLoss(MU), np.linspace(-30, 40, 701)
 
@@ -125,7 +125,7 @@ def race_of_bounds(axes, nodes=64, k=20):
 @figure("epsilon-over-steps", chapter=8, source="new", move={"sigma": (0.7, 4.0, "log"), "q": (0.001, 0.05, "log")},
         caption="What training costs, step by step: the certified value and a Rényi ledger's bound for Gaussian noise on Poisson samples, at δ = 10⁻⁵.",
         alt="Two curves of epsilon against the number of steps on a logarithmic axis, both rising ever more steeply; the Rényi ledger's lies above the certified one all along, "
-            "by much at few steps and by a sixth at ten thousand.")
+            "by more than half at a hundred steps and by a twelfth at ten thousand.")
 def epsilon_over_steps(ax, sigma=1.0, q=0.01):
     times, loss = np.unique(np.geomspace(100, 10_000, 15).astype(int)), PoissonGaussianLoss(q, 1 / sigma)
     lower, upper = NumericalAccountant().add(loss).epsilon_curve(times, delta=1e-5)

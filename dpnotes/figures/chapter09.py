@@ -38,7 +38,7 @@ def tradeoff_gaussian(ax, sigma=1.0):
 
 
 @figure("tradeoff-of-epsilon-delta", chapter=9, source="new", size=(5.2, 4.4), move={"epsilon": (0.1, 4.0), "delta": (0.0, 0.3)},
-        caption="What (ε, δ)-DP allows a test: a corner cut into the square by two lines of slopes e^ε and e^-ε, lowered by δ.",
+        caption="What (ε, δ)-DP allows a test: a corner cut into the square by two lines of slopes -e^ε and -e^-ε, lowered by δ.",
         alt="A square of error rates with a broken line: from 1 minus delta on the left edge steeply down to a corner, on to the bottom edge short of its right "
             "end. The region below it, which no test reaches, is shaded.")
 def tradeoff_of_epsilon_delta(ax, epsilon=1.0, delta=0.05):
