@@ -218,7 +218,8 @@ def zcdp_to_epsilon_bun_steinke(rho: ArrayLike, delta: ArrayLike) -> Any:
 def zcdp_to_epsilon(rho: ArrayLike, delta: ArrayLike, conversion: str = "optimal") -> Any:
     """An epsilon at which every rho-zCDP mechanism is (epsilon, delta)-DP: the line rho alpha read at its best order.
 
-    With "optimal" no smaller number follows from any one order and ordered pair; with "cks" it is at most 1e-8 or so above for small delta.
+    With "optimal" no smaller number follows from any one order and ordered pair; with "cks" it is at most 1e-8 or so above
+    for small delta.
     Never below 0; inf at delta = 0 unless rho is 0.
 
     References
