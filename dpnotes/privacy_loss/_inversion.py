@@ -31,7 +31,7 @@ from math import exp, expm1, inf, log, log1p, log2, pi
 import numpy as np
 
 from dpnotes._validate import FloatArray
-from dpnotes.privacy_loss._special import UNIT, log1mexp, logsumexp
+from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp, logsumexp
 from dpnotes.privacy_loss._transform import log_chernoff
 
 SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
@@ -39,6 +39,7 @@ MODEST = 1e-8  # and of the integral that is left out, where so much takes more 
 LARGEST_SMOOTHING = 0.5
 MOST_TERMS = 2.0**22
 FEW_NODES = 100  # for a comparison
+HASTY = 2**14
 ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
 STRIDE = 8  # every eighth order says where to look closer
 COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
@@ -118,16 +119,18 @@ class Inversion:
 
     parts : list of (loss, copies); each loss supplies `_cumulant(t)` for real t > 0, `_on_line(z)` and `_modulus(c, y)`.
     log_mass : log of the probability that the sum is finite.
+    hasty : raise TooSteep where more than `HASTY` nodes were needed, because there is another way.
     """
 
-    def __init__(self, parts, log_mass: float = 0.0) -> None:
-        self.parts, self.log_mass = parts, log_mass
+    def __init__(self, parts, log_mass: float = 0.0, hasty: bool = False) -> None:
+        self.parts, self.log_mass, self.hasty = parts, log_mass, hasty
+        self.sharpest = SHARPEST
         self.line: Line | None = None
         self._coarse: FloatArray | None = None
         self._near: dict[object, tuple[FloatArray, FloatArray]] = {}
         # A sum over many atoms at very many nodes would take minutes: fewer nodes then, and a wider bracket.
         atoms = sum(len(getattr(loss, "losses", ())) for loss, _ in parts)
-        self.counts = COUNTS[max(MOST_TERMS / max(atoms, 1), 512) >= COUNTS]
+        self.counts = COUNTS[(HASTY if hasty else max(MOST_TERMS / max(atoms, 1), 512)) >= COUNTS]
 
     def cumulant(self, t: FloatArray) -> FloatArray:
         """log M(t), rounded up."""
@@ -158,7 +161,7 @@ class Inversion:
 
     def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
         """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value; the orders looked at."""
-        need = -log_value - np.log(SHARPEST)
+        need = -log_value - np.log(self.sharpest)
         for again in (True, False):
             height = k - t * epsilon + log_chernoff(t)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -209,12 +212,14 @@ class Inversion:
             y = counts * (2 * np.pi / period)
             modulus = self._modulus(c, y)
             left = modulus - np.log(np.pi * y) - c * epsilon - log_value  # log of the rest of the integral over the value
-            place = int(np.searchsorted(-left, -np.log(SHARPEST)))
+            place = int(np.searchsorted(-left, -np.log(self.sharpest)))
             if place < len(counts):
                 break
+        if place == len(counts) and self.hasty:
+            raise TooSteep
         last, smoothing = len(counts) - 1, 0.0
-        if place > last and left[last] > np.log(1e4 * SHARPEST):  # |M| does not fall: add the least Gaussian that suffices
-            smoothing = min(float(np.sqrt(2 * (left[last] - np.log(SHARPEST))) / y[last]), LARGEST_SMOOTHING)
+        if place > last and left[last] > np.log(1e4 * self.sharpest):  # |M| does not fall: add the least Gaussian that suffices
+            smoothing = min(float(np.sqrt(2 * (left[last] - np.log(self.sharpest))) / y[last]), LARGEST_SMOOTHING)
         elif counts[min(place, last)] > 2**12:
             place = int(np.searchsorted(-left, -np.log(MODEST)))
         place = min(place, last)
@@ -260,7 +265,7 @@ class Inversion:
             self._build(epsilon, estimate, t, k)
             low, high, _ = self.bounds(epsilon)
             lower, upper = max(lower, low), min(upper, high)
-            if upper - lower < 1e-11 or high > estimate - 2:
+            if upper - lower < max(1e-11, 100 * self.sharpest) or high > estimate - 2:
                 break
             estimate = high
         return lower, upper
@@ -287,12 +292,12 @@ class Inversion:
                 lower = max(lower, float(np.log(np.exp(low) + fall / share)))
         return lower, upper
 
-    def stays_below(self, epsilon: float, log_delta: float, line: Line) -> bool:
+    def stays_below(self, epsilon: float, log_delta: float, line: Line | None) -> bool:
         """Whether log delta(epsilon) <= log_delta is proved cheaply: by Chernoff's bound, or by few nodes on another sum's line.
 
         The trapezoid rule is never below delta, whatever the line and the step: False says nothing, True is certain.
         """
-        if line.smoothing or len(line.y) > FEW_NODES:
+        if line is None or line.smoothing or len(line.y) > FEW_NODES:
             t, k = self.coarse
             with np.errstate(invalid="ignore"):
                 return bool(np.nanmin(k - t * epsilon + log_chernoff(t)) <= log_delta)
@@ -327,6 +332,11 @@ class Inversion:
             for loss, _ in self.parts:
                 loss._fine = True
         return lower, upper
+
+    def chernoff_epsilon(self, log_delta: float) -> float:
+        """An epsilon that is enough at `log_delta`, by Chernoff's bound."""
+        t, k = self._orders(lambda t, k: (k + log_chernoff(t) - log_delta) / t)
+        return max(float(np.min((k + log_chernoff(t) - log_delta) / t)), 0.0) * (1 + 1e-14)
 
     def _newton(self, epsilon: float, log_delta: float) -> float:
         """Where the trapezoid sum equals the target; no bound, only a good place to try."""

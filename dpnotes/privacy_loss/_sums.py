@@ -14,7 +14,8 @@ from dpnotes._validate import FloatArray, count, plain, real
 from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
-from dpnotes.privacy_loss._special import UNIT, log1mexp
+from dpnotes.privacy_loss._rare import can_flag, rare_log_delta_bounds, solve_epsilon
+from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 
 MOST_ATOMS = 60_000
 MOST_LAPLACE = 12
@@ -210,6 +211,7 @@ class IndependentSum(PrivacyLoss):
         self.minimum = float(sum(k * loss.minimum for loss, k in self.parts))
         self.maximum = float(sum(k * loss.maximum for loss, k in self.parts))
         self._inversion: Inversion | None = None
+        self._steep = False  # whether one line was seen not to do
 
     @property
     def _solver(self) -> Inversion:
@@ -239,8 +241,23 @@ class IndependentSum(PrivacyLoss):
             infinite = float(np.log(self.infinity_mass))
         if epsilon >= self.maximum or epsilon == np.inf:
             return infinite, infinite
-        low, high = self._solver.log_delta_bounds(epsilon)
+        low, high = self._finite_bounds(epsilon)
         return float(np.logaddexp(low, infinite)) - 4e-16, float(np.logaddexp(high, infinite)) + 4e-16
+
+    def _finite_bounds(self, epsilon: float) -> tuple[float, float]:
+        """Of the finite part: by one line; where rare large losses make that too long, by flagging them (`_rare`)."""
+        if not can_flag(self.parts):
+            return self._solver.log_delta_bounds(epsilon)
+        low, high = -np.inf, 0.0
+        if not self._steep:
+            try:
+                low, high = Inversion(self.parts, hasty=True).log_delta_bounds(epsilon)
+            except TooSteep:
+                self._steep = True
+        if high - low > 1e-6:
+            other = rare_log_delta_bounds(self.parts, epsilon)
+            low, high = max(low, other[0]), min(high, other[1])
+        return low, high
 
     def _log_delta(self, epsilon: FloatArray) -> FloatArray:
         return np.asarray(self.log_delta_bounds(epsilon)[1])
@@ -254,7 +271,19 @@ class IndependentSum(PrivacyLoss):
         if rest <= 0:
             return 0.0, self.maximum
         slack = 4 * UNIT * (delta + self.infinity_mass) / rest if self.infinity_mass else UNIT
-        lower, upper = self._solver.epsilon_bounds(float(np.log(rest)), slack)
+        if not can_flag(self.parts):
+            lower, upper = self._solver.epsilon_bounds(float(np.log(rest)), slack)
+            return lower, min(upper, self.maximum)
+        try:
+            self._inversion = Inversion(self.parts, hasty=True)
+            lower, upper = self._inversion.epsilon_bounds(float(np.log(rest)), slack)
+        except TooSteep:
+            lower, upper, self._steep = 0.0, np.inf, True
+        if not upper - lower <= 1e-6 * upper < np.inf:
+            if sum(k * part.delta(0.0) for part, k in self.parts) * (1 + 1e-9) <= delta:  # total variations add up at most
+                return 0.0, 0.0
+            other = solve_epsilon(self._finite_bounds, float(np.log(rest)), self._inversion.chernoff_epsilon(float(np.log(rest))))
+            lower, upper = max(lower, other[0]), min(upper, other[1])
         return lower, min(upper, self.maximum)
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
@@ -319,7 +348,7 @@ def proved_below(loss: PrivacyLoss, read: PrivacyLoss, epsilon: float, log_delta
     `read` is a sum that has just been read near that point: its line serves again.
     """
     sums = all(type(one) is IndependentSum and not one.infinity_mass for one in (loss, read))
-    if not (sums and 0 < epsilon < np.inf and -np.inf < log_delta < 0) or read._solver.line is None:
+    if not (sums and 0 < epsilon < np.inf and -np.inf < log_delta < 0):
         return False
     return loss._solver.stays_below(epsilon, log_delta, read._solver.line)
 
