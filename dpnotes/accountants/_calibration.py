@@ -11,7 +11,6 @@ from dpnotes._validate import count, fail, nonnegative, positive, probability, s
 from dpnotes.accountants._numerical import NumericalAccountant
 from dpnotes.privacy_loss import GaussianLoss, PoissonGaussianLoss
 
-
 AIM = -3e-11  # how far below the target the logarithm of delta is meant to end
 
 

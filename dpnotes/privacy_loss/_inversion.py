@@ -39,7 +39,7 @@ MODEST = 1e-8  # and of the integral that is left out, where so much takes more 
 LARGEST_SMOOTHING = 0.5
 MOST_TERMS = 2.0**22
 FEW_NODES = 100  # for a comparison
-HASTY = 2**14
+HASTY = 2**15
 ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
 STRIDE = 8  # every eighth order says where to look closer
 COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
@@ -98,7 +98,8 @@ class Line:
             kept = max(int(np.searchsorted(-left_out, -1e-17 * left_out[0])), 1)  # the others move into the error
             error = float(error) * (1 + 1e-9) + (float(left_out[kept]) if kept < len(g) else 0.0)
             total, g, y = float(left_out[0]), g[:kept], self.y[:kept]
-            self._terms[key] = g, g * self.z[:kept], -1j * y, total, float(size @ self.y), error + UNIT * (20 + log2(kept)) * total
+            error += UNIT * (20 + log2(kept)) * total
+            self._terms[key] = g, g * self.z[:kept], -1j * y, total, float(size @ self.y), error
         return self._terms[key]
 
     def value(self, epsilon: float, smoothing: float, tail: bool = False) -> tuple[float, float, float, float]:
@@ -159,8 +160,8 @@ class Inversion:
             self._coarse = self.cumulant(ORDERS[::STRIDE])
         return ORDERS[::STRIDE], self._coarse
 
-    def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
-        """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value; the orders looked at."""
+    def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple:
+        """The line c with the shortest period P whose excess is the fraction `sharpest` of e**log_value; the orders looked at."""
         need = -log_value - np.log(self.sharpest)
         for again in (True, False):
             height = k - t * epsilon + log_chernoff(t)
@@ -202,7 +203,7 @@ class Inversion:
         return total
 
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
-        """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
+        """A line on which a value near e**log_value at `epsilon` is resolved to the relative error `sharpest`, if possible."""
         c, period, t, k = self._choose(epsilon, log_value, t, k)
         reach = self._reach(c, period, t, k)
         for loss, _ in self.parts:
@@ -215,7 +216,7 @@ class Inversion:
             place = int(np.searchsorted(-left, -np.log(self.sharpest)))
             if place < len(counts):
                 break
-        if place == len(counts) and self.hasty:
+        if self.hasty and left[-1] > np.log(MODEST):
             raise TooSteep
         last, smoothing = len(counts) - 1, 0.0
         if place > last and left[last] > np.log(1e4 * self.sharpest):  # |M| does not fall: add the least Gaussian that suffices
@@ -320,7 +321,12 @@ class Inversion:
         for _ in range(4):
             if upper <= 0:
                 return 0.0, 0.0
-            self._build(epsilon, log_delta, t, k)
+            try:
+                self._build(epsilon, log_delta, t, k)
+            except TooSteep:
+                if width == np.inf:
+                    raise
+                break
             epsilon = self._newton(epsilon, log_delta)
             low, high, slope = self.bounds(epsilon)
             lower = max(lower, self._step(epsilon, log_delta + slack, low, slope, 0))

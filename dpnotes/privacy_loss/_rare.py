@@ -41,7 +41,7 @@ EDGE = 20.0  # widths of a smooth step from its middle to where it is cut off
 MARGINS = np.array([0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0])
 MOST_JUMPS = 40
 SHARP = 1e-9  # relative excess that is asked for here
-FEWER = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 10.51, 0.25)).round()]))
+FEWER = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 9.51, 0.25)).round()]))
 
 
 class _KeptOrders(Orders):
@@ -55,7 +55,7 @@ class _KeptOrders(Orders):
     def _log_kept(self, x):
         return sum(log_ndtr(sign * (place - x) / width) for sign, place, width in self.steps)
 
-    def _missing(self):
+    def _missing(self) -> tuple[float, float] | None:
         if len(self.steps) > 1:
             return None
         (_, place, width), = self.steps
@@ -106,17 +106,17 @@ class _KeptOrders(Orders):
         top = min(np.pi / (2 * self.mu), 9.5)
         falls = [(place, width) for sign, place, width in self.steps if sign > 0]
         rest = 1 + sum(width**-2 for sign, _, width in self.steps if sign < 0)
-        x = self.step * np.round((np.arange(len(self.share_all)) + self.first))
+        x = self.step * np.round(np.arange(len(self.share_all)) + self.first)
         least = np.full(len(y), np.inf)
         whole = np.ones(len(x), bool)
-        tried = [(b, rest, x < min(place - sqrt(b * b + 74 * width * width) for place, width in falls))
+        tried = [(b, rest, x + self.step < min(place - sqrt(b * b + 74 * width * width) for place, width in falls))
                  for b in SHIFTS * top / sqrt(max(1.0, rest / 4))]
         for b, growth, before in tried + [(b / sqrt(self.blur - 1), self.blur, whole) for b in (0.3, 1.0, 2.0, 4.0)]:
             if not before.any():
                 continue
             size, argument = _turned(self.share_all, self.mu * b)
-            steep = (np.abs(x) + self.step + abs(self.power) * self.mu * np.minimum(self.share_all * np.exp(self.mu * self.step - size), 1)
-                     + self.steep_all) * self.step / 2
+            share = np.minimum(self.share_all * np.exp(self.mu * self.step - size), 1.0)
+            steep = (np.abs(x) + self.step + abs(self.power) * self.mu * share + self.steep_all) * self.step / 2
             log_terms = self.log_p_all + steep
             shifted = growth * b * b / 2 + log_terms[before] + self.power * size[before]
             fixed = 2 * exp(min(float(np.logaddexp(*self.outside)) + growth * b * b / 2, 50.0))
@@ -151,7 +151,7 @@ class _Kept(PoissonGaussianLoss):
 
     _whole = False
 
-    def __new__(cls, loss, steps):
+    def __new__(cls, loss: PoissonGaussianLoss, steps: tuple) -> _Kept:
         return object.__new__(cls)
 
     def __init__(self, loss: PoissonGaussianLoss, steps) -> None:
@@ -167,7 +167,7 @@ class _Kept(PoissonGaussianLoss):
     def _cumulant(self, t: FloatArray) -> FloatArray:
         """log M(t) for real t > 0, rounded up: the rule is exact to e**-50 since the modulus does not grow but by the blur."""
         blur = 1 + sum(width**-2 for _, _, width in self.steps)
-        a = min(np.pi / (2 * self.mu), 9.5, sqrt(2 * DIGITS / blur))
+        a = min(np.pi / (2 * self.mu), 9.5, sqrt(DIGITS / 2 / blur))
         step = 2 * np.pi * a / (DIGITS + 6 + blur * a * a / 2)
         low = min([place - 12 * width for sign, place, width in self.steps if sign < 0], default=-sqrt(2 * (DIGITS + 12)))
         high = min(place + EDGE * width for sign, place, width in self.steps if sign > 0)
@@ -175,7 +175,9 @@ class _Kept(PoissonGaussianLoss):
         log_h = log_mixture(x, self.q, self.mu)
         kept = sum(log_ndtr(sign * (place - x) / width) for sign, place, width in self.steps)
         terms = -x * x / 2 - LOG_SQRT_2PI + log_h + kept + t[:, None] * log_h
-        ends = np.logaddexp(terms[:, 0], terms[:, -1]) + blur * a * a / 2 + log(4 * a + 1)
+        upright = blur * a * a / 2 + log(4 * a + 1)  # the contour's pieces at the ends; on the left there may be a tail instead
+        left = terms[:, 0] + upright if any(sign < 0 for sign, _, _ in self.steps) else float(log_ndtr(low)) + 1.0
+        ends = np.logaddexp(left, terms[:, -1] + upright)
         return np.logaddexp(logsumexp(terms) + log(step), ends) + 1e-14
 
 
@@ -330,7 +332,7 @@ def solve_epsilon(bounds: Callable[[float], tuple[float, float]], log_delta: flo
             break
     if bad is None:
         return 0.0, exp(good)
-    root = brentq(gap, bad, good, xtol=1e-3, rtol=1e-12, maxiter=20, disp=False)
+    brentq(gap, bad, good, xtol=1e-3, rtol=1e-12, maxiter=20, disp=False)  # all it has looked at is in `known`
     for _ in range(4):  # secant steps to where the middle of the bracket meets the target
         near = sorted(known, key=lambda u: abs(sum(known[u]) / 2 - log_delta))[:2]
         values = [sum(known[u]) / 2 for u in near]

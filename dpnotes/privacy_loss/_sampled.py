@@ -14,7 +14,7 @@ from dpnotes.privacy_loss._transform import moments_from_delta
 
 FEW_NODES, MOST_WORK = 100, 2_000_000  # beyond, the moments on a line come from one Fourier transform
 MANY_COPIES = 500
-MOST_KEPT = 30_000  # nodes in x for a part of the loss, which has no such transform
+MOST_KEPT = 20_000  # nodes in x for a part of the loss, which has no such transform
 MOST_ROWS = 8_000  # of nodes in x, where a bound on |M| alone is at stake
 DIRECTIONS = ("remove", "add")
 
@@ -221,8 +221,9 @@ class PoissonGaussianLoss(PrivacyLoss):
         if copies >= MANY_COPIES or not self._whole:  # far enough up that the variance alone tells where the power dies
             spread = np.sqrt(float(orders.p @ np.square(orders.loss - orders.p @ orders.loss)))
             reach = 10 / (spread * np.sqrt(copies))
-            while (found := copies * orders.log_carried()) > -38 and orders.y < 100 * reach and orders.count < MOST_ROWS:  # the logarithm falls like -y**2
-                orders = self._at(c, max(orders.y * np.clip(np.sqrt(-38 / min(found, -1e-3)), 1.5, 6), reach)).ready()
+            while (found := copies * orders.log_carried()) > -38 and orders.y < 100 * reach and orders.count < MOST_ROWS:
+                further = orders.y * float(np.clip(np.sqrt(-38 / min(found, -1e-3)), 1.5, 6))  # the logarithm falls like -y**2
+                orders = self._at(c, max(further, reach)).ready()
             if y[-1] <= 4 * orders.y and copies * orders.log_carried() <= -38:
                 return orders.log_modulus_near(y)
         far = orders.log_modulus(y)

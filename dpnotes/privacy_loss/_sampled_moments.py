@@ -106,7 +106,8 @@ class Orders:
             self.loss = log_h if self.remove else -log_h
             log_weight = (np.log(self.step) - LOG_SQRT_2PI) - x * x / 2 + (log_h if self.remove else 0.0) + self._log_kept(x)
             self.share = _share(x, self.q, self.mu)
-            exponent = 3 * np.abs(self.mu * x) + 2 * self.mu**2 - 2 * np.log(self.q) * (np.abs(log_h) > 0.3)  # roundings of log(w)
+            # the roundings of log(w); log(q) is not taken where h is near 1
+            exponent = 3 * np.abs(self.mu * x) + 2 * self.mu**2 - 2 * np.log(self.q) * (np.abs(log_h) > 0.3)
             self.loss_error = UNIT * (9 * np.abs(log_h) + self.share * exponent)
             self._tilt(log_weight, x)
             self._ready = True
@@ -116,8 +117,8 @@ class Orders:
         """log of the part of the weight that is kept (`_rare`)."""
         return 0.0
 
-    def _missing(self) -> tuple[float, float]:
-        """What is not kept: P's mass of it, and that less Q's."""
+    def _missing(self) -> tuple[float, float] | None:
+        """What is not kept: P's mass of it, and that less Q's. None where there is no closed form."""
         return 0.0, 0.0
 
     def _window(self) -> tuple[float, float]:
@@ -164,7 +165,8 @@ class Orders:
         self.p = np.exp(log_p)
         relative = UNIT * (12 + 1.5 * x * x + 2 * np.abs(log_p)) + (abs(c) + 1) * self.loss_error
         rounding = float(self.p @ relative) + UNIT * (40 + 2 * abs(level))
-        if -0.5 < level < 0.7 and self._missing() is not None:  # M = 1 + E[e**(cL) - 1 - cL] + c E[e**-L - 1 + L] under P: no cancellation for c > 0
+        if -0.5 < level < 0.7 and self._missing() is not None:
+            # M = 1 + E[e**(cL) - 1 - cL] + c E[e**-L - 1 + L] under P: no cancellation for c > 0
             power, inverse = _weighted(log_weight, np.stack([c * loss, -loss]))
             missing, more = self._missing()
             level = float(np.log1p(np.sum(power + c * inverse) - missing - c * more))
