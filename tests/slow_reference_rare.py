@@ -7,6 +7,7 @@ delta of two steps is E_P[delta_1(epsilon - L)], with the closed form of `slow_r
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from mpmath import mp, mpf
-from slow_reference import checked, log_h, loguniform, round3, sampled
+from slow_reference import log_h, loguniform, round3, sampled
 
 OUT = Path(__file__).parent / "data" / "rare_truths.json"
 
@@ -24,8 +25,18 @@ def two_steps(q, mu, e):
     def place(loss):
         return mp.log((mp.exp(loss) - 1 + q) / q) / mu + mu / 2
 
-    pieces = [mpf(i) for i in range(-20, int(place(e)) + 21)] + [place(e), place(e - mp.log(1 - q))]
-    return checked(lambda x: ((1 - q) * mp.npdf(x) + q * mp.npdf(x - mu)) * sampled(q, mu, "remove", e - log_h(q, mu, x)), pieces)
+    def density(x):
+        return ((1 - q) * mp.npdf(x) + q * mp.npdf(x - mu)) * sampled(q, mu, "remove", e - log_h(q, mu, x))
+
+    values = []
+    for n in (1, 2):  # pieces of a unit, then of half a unit
+        edge = place(e - mp.log(1 - q))  # infinitely flat from the left
+        near = {edge - mpf(2) ** -k / n for k in range(1, 16)} | {edge + mpf(2) ** -k / n for k in range(1, 8)}
+        pieces = sorted({mpf(i) / n for i in range(-20 * n, n * (int(place(e)) + 21))} | {place(e), edge} | near)
+        values.append(sum(mp.quad(density, [a, b], method="gauss-legendre", maxdegree=5) for a, b in itertools.pairwise(pieces)))
+    if abs(values[0] - values[1]) > mpf(10) ** -13 * values[1]:
+        raise ValueError("quadrature does not settle")
+    return values[1]
 
 
 def main(count: int = 50, seed: int = 20261130) -> None:

@@ -146,3 +146,12 @@ def test_calibration_behind_the_wall():
     ledger = NumericalAccountant().add(PoissonGaussianLoss(1e-5, 1.0), 1000)
     lower, upper = ledger.delta_bounds(0.01)
     assert 0 < lower <= upper <= lower * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("q", "mu", "c", "reach"), [(0.01, 1.0, 6.7, 3.0), (1e-4, 1 / 0.6, 3.4, 60.0), (0.004, 0.9, 6.7, 8.0)])
+def test_what_is_carried_back_from_the_shifts_is_a_bound(q, mu, c, reach):
+    """1 - cos(n u) <= n**2 (1 - cos u): without the square it is none."""
+    loss = PoissonGaussianLoss(q, mu)
+    orders = loss._at(c, reach).ready()
+    y = np.geomspace(orders.y, 20 * orders.y, 200)
+    assert np.max(loss.log_mgf(c + 1j * y).real) - orders.level <= orders.log_carried() < 0

@@ -19,6 +19,7 @@ from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 
 MOST_ATOMS = 60_000
 MOST_LAPLACE = 12
+FEW_STEPS = 16  # up to here one line may be long: flags need many small losses
 MOST_LATTICE = 30_000  # a convolution of two such takes about a second
 
 
@@ -211,7 +212,7 @@ class IndependentSum(PrivacyLoss):
         self.minimum = float(sum(k * loss.minimum for loss, k in self.parts))
         self.maximum = float(sum(k * loss.maximum for loss, k in self.parts))
         self._inversion: Inversion | None = None
-        self._steep = False  # whether one line was seen not to do
+        self._many = sum(k for _, k in self.parts) > FEW_STEPS
 
     @property
     def _solver(self) -> Inversion:
@@ -248,14 +249,15 @@ class IndependentSum(PrivacyLoss):
         """Of the finite part: by one line; where rare large losses make that too long, by flagging them (`_rare`)."""
         if not can_flag(self.parts):
             return self._solver.log_delta_bounds(epsilon)
-        low, high = -np.inf, 0.0
-        if not self._steep:
-            try:
-                low, high = Inversion(self.parts, hasty=True).log_delta_bounds(epsilon)
-            except TooSteep:
-                self._steep = True
+        try:
+            low, high = Inversion(self.parts, hasty=self._many).log_delta_bounds(epsilon)
+        except TooSteep:
+            low, high = -np.inf, 0.0
         if high - low > 1e-6:
             other = rare_log_delta_bounds(self.parts, epsilon)
+            low, high = max(low, other[0]), min(high, other[1])
+        if high - low > 1e-2 and self._many:
+            other = Inversion(self.parts).log_delta_bounds(epsilon)
             low, high = max(low, other[0]), min(high, other[1])
         return low, high
 
@@ -275,14 +277,19 @@ class IndependentSum(PrivacyLoss):
             lower, upper = self._solver.epsilon_bounds(float(np.log(rest)), slack)
             return lower, min(upper, self.maximum)
         try:
-            self._inversion = Inversion(self.parts, hasty=True)
+            self._inversion = Inversion(self.parts, hasty=self._many)
             lower, upper = self._inversion.epsilon_bounds(float(np.log(rest)), slack)
         except TooSteep:
-            lower, upper, self._steep = 0.0, np.inf, True
-        if not upper - lower <= 1e-6 * upper < np.inf:
+            lower, upper = 0.0, np.inf
+        if not upper - lower <= (1e-6 if self._many else 1e-4) * upper < np.inf:
             if sum(k * part.delta(0.0) for part, k in self.parts) * (1 + 1e-9) <= delta:  # total variations add up at most
                 return 0.0, 0.0
-            other = solve_epsilon(self._finite_bounds, float(np.log(rest)), self._inversion.chernoff_epsilon(float(np.log(rest))))
+            highest = self._inversion.chernoff_epsilon(float(np.log(rest)))
+            other = solve_epsilon(lambda epsilon: rare_log_delta_bounds(self.parts, epsilon), float(np.log(rest)), highest)
+            lower, upper = max(lower, other[0]), min(upper, other[1])
+        if upper - lower > 0.1 * upper and self._many:
+            self._inversion = Inversion(self.parts)
+            other = self._inversion.epsilon_bounds(float(np.log(rest)), slack)
             lower, upper = max(lower, other[0]), min(upper, other[1])
         return lower, min(upper, self.maximum)
 
