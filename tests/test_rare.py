@@ -142,7 +142,7 @@ def test_the_variance_bounds_the_modulus_near_the_axis(q, mu, c, direction):
     assert np.all(bounded[near] >= 0.15 * fall[near])  # it is of use
 
 
-def test_calibration_behind_the_wall():
+def test_the_accountant_is_sharp_behind_the_wall():
     ledger = NumericalAccountant().add(PoissonGaussianLoss(1e-5, 1.0), 1000)
     lower, upper = ledger.delta_bounds(0.01)
     assert 0 < lower <= upper <= lower * (1 + 1e-6)

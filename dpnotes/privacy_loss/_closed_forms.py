@@ -57,6 +57,8 @@ class GaussianLoss(PrivacyLoss):
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         if self._degenerate or not 0 < delta < 1:
             return super()._epsilon_bounds(delta)
+        if self.mu < 1e-300:  # total variation is below delta, or both are 0 to a float
+            return super()._epsilon_bounds(delta)
         target, at_zero = log(delta), log(erf(self.mu / 8**0.5))
         if at_zero <= target - 4e-15 * (10 - target):
             return 0.0, 0.0
