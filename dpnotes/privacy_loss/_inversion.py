@@ -31,13 +31,14 @@ from math import exp, expm1, inf, log, log1p, log2, pi
 import numpy as np
 
 from dpnotes._validate import FloatArray
-from dpnotes.privacy_loss._special import UNIT, log1mexp, logsumexp
+from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp, logsumexp
 from dpnotes.privacy_loss._transform import log_chernoff
 
 SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
 MODEST = 1e-8  # and of the integral that is left out, where so much takes more than 4096 nodes
 LARGEST_SMOOTHING = 0.5
 FEW_NODES = 100  # for a comparison
+HASTY = 2**15
 ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
 STRIDE = 8  # every eighth order says where to look closer
 COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
@@ -117,14 +118,17 @@ class Inversion:
 
     parts : list of (loss, copies); each loss supplies `_cumulant(t)` for real t > 0, `_on_line(z)` and `_modulus(c, y)`.
     log_mass : log of the probability that the sum is finite.
+    hasty : raise TooSteep where more than `HASTY` nodes were needed, because there is another way.
     """
 
-    def __init__(self, parts, log_mass: float = 0.0) -> None:
-        self.parts, self.log_mass = parts, log_mass
+    def __init__(self, parts, log_mass: float = 0.0, hasty: bool = False) -> None:
+        self.parts, self.log_mass, self.hasty = parts, log_mass, hasty
+        self.sharpest = SHARPEST
         self.line: Line | None = None
         self._coarse: FloatArray | None = None
         self._near: dict[object, tuple[FloatArray, FloatArray]] = {}
-        self.counts = COUNTS[min(loss._most_nodes for loss, _ in parts) >= COUNTS]
+        most = min(loss._most_nodes for loss, _ in parts)
+        self.counts = COUNTS[min(most, HASTY if hasty else most) >= COUNTS]
 
     def cumulant(self, t: FloatArray) -> FloatArray:
         """log M(t), rounded up."""
@@ -153,11 +157,9 @@ class Inversion:
             self._coarse = self.cumulant(ORDERS[::STRIDE])
         return ORDERS[::STRIDE], self._coarse
 
-    def _choose(
-        self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray
-    ) -> tuple[float, float, FloatArray, FloatArray]:
-        """The line c with the shortest period P whose excess is the fraction SHARPEST of e**log_value; the orders looked at."""
-        need = -log_value - np.log(SHARPEST)
+    def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple:
+        """The line c with the shortest period P whose excess is the fraction `sharpest` of e**log_value; the orders looked at."""
+        need = -log_value - np.log(self.sharpest)
         for again in (True, False):
             height = k - t * epsilon + log_chernoff(t)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -198,7 +200,7 @@ class Inversion:
         return total
 
     def _build(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> None:
-        """A line on which a value near e**log_value at `epsilon` is resolved to the relative error SHARPEST, if possible."""
+        """A line on which a value near e**log_value at `epsilon` is resolved to the relative error `sharpest`, if possible."""
         c, period, t, k = self._choose(epsilon, log_value, t, k)
         reach = self._reach(c, period, t, k)
         for loss, _ in self.parts:
@@ -208,12 +210,14 @@ class Inversion:
             y = counts * (2 * np.pi / period)
             modulus = self._modulus(c, y)
             left = modulus - np.log(np.pi * y) - c * epsilon - log_value  # log of the rest of the integral over the value
-            place = int(np.searchsorted(-left, -np.log(SHARPEST)))
+            place = int(np.searchsorted(-left, -np.log(self.sharpest)))
             if place < len(counts):
                 break
+        if self.hasty and left[-1] > np.log(MODEST):
+            raise TooSteep
         last, smoothing = len(counts) - 1, 0.0
-        if place > last and left[last] > np.log(1e4 * SHARPEST):  # |M| does not fall: add the least Gaussian that suffices
-            smoothing = min(float(np.sqrt(2 * (left[last] - np.log(SHARPEST))) / y[last]), LARGEST_SMOOTHING)
+        if place > last and left[last] > np.log(1e4 * self.sharpest):  # |M| does not fall: add the least Gaussian that suffices
+            smoothing = min(float(np.sqrt(2 * (left[last] - np.log(self.sharpest))) / y[last]), LARGEST_SMOOTHING)
         elif counts[min(place, last)] > 2**12:
             place = int(np.searchsorted(-left, -np.log(MODEST)))
         place = min(place, last)
@@ -259,7 +263,7 @@ class Inversion:
             self._build(epsilon, estimate, t, k)
             low, high, _ = self.bounds(epsilon)
             lower, upper = max(lower, low), min(upper, high)
-            if upper - lower < 1e-11 or high > estimate - 2:
+            if upper - lower < max(1e-11, 100 * self.sharpest) or high > estimate - 2:
                 break
             estimate = high
         return lower, upper
@@ -286,12 +290,12 @@ class Inversion:
                 lower = max(lower, float(np.log(np.exp(low) + fall / share)))
         return lower, upper
 
-    def stays_below(self, epsilon: float, log_delta: float, line: Line) -> bool:
+    def stays_below(self, epsilon: float, log_delta: float, line: Line | None) -> bool:
         """Whether log delta(epsilon) <= log_delta is proved cheaply: by Chernoff's bound, or by few nodes on another sum's line.
 
         The trapezoid rule is never below delta, whatever the line and the step: False says nothing, True is certain.
         """
-        if line.smoothing or len(line.y) > FEW_NODES:
+        if line is None or line.smoothing or len(line.y) > FEW_NODES:
             t, k = self.coarse
             with np.errstate(invalid="ignore"):
                 return bool(np.nanmin(k - t * epsilon + log_chernoff(t)) <= log_delta)
@@ -314,7 +318,12 @@ class Inversion:
         for _ in range(4):
             if upper <= 0:
                 return 0.0, 0.0
-            self._build(epsilon, log_delta, t, k)
+            try:
+                self._build(epsilon, log_delta, t, k)
+            except TooSteep:
+                if width == np.inf:
+                    raise
+                break
             epsilon = self._newton(epsilon, log_delta)
             low, high, slope = self.bounds(epsilon)
             lower = max(lower, self._step(epsilon, log_delta + slack, low, slope, 0))
@@ -326,6 +335,11 @@ class Inversion:
             for loss, _ in self.parts:
                 loss._fine = True
         return lower, upper
+
+    def chernoff_epsilon(self, log_delta: float) -> float:
+        """An epsilon that is enough at `log_delta`, by Chernoff's bound."""
+        t, k = self._orders(lambda t, k: (k + log_chernoff(t) - log_delta) / t)
+        return max(float(np.min((k + log_chernoff(t) - log_delta) / t)), 0.0) * (1 + 1e-14)
 
     def _newton(self, epsilon: float, log_delta: float) -> float:
         """Where the trapezoid sum equals the target; no bound, only a good place to try."""

@@ -9,12 +9,14 @@ from dpnotes._validate import FloatArray, fail, nonnegative, probability, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, cumulants, log_mixture
-from dpnotes.privacy_loss._special import log1mexp
+from dpnotes.privacy_loss._special import TooSteep, log1mexp
 from dpnotes.privacy_loss._transform import moments_from_delta
 
 FEW_NODES, MOST_WORK = 100, 2_000_000  # beyond, the moments on a line come from one Fourier transform
 MANY_COPIES = 500
 LARGEST_LAPLACE = 700.0  # the largest loss of Laplace noise that can be sampled
+MOST_KEPT = 20_000  # nodes in x for a part of the loss, which has no such transform
+MOST_ROWS = 8_000  # of nodes in x, where a bound on |M| alone is at stake
 DIRECTIONS = ("remove", "add")
 
 
@@ -42,6 +44,8 @@ class PoissonGaussianLoss(PrivacyLoss):
     >>> round(PoissonGaussianLoss(0.1, 1.0, "remove").delta(1.0), 15)
     0.000207121486021
     """
+
+    _whole = True  # nothing was cut off
 
     def __new__(cls, q: float, mu: float, direction: str = "remove") -> PrivacyLoss:
         q, mu = scalar("q", probability("q", q)), scalar("mu", nonnegative("mu", mu))
@@ -129,12 +133,15 @@ class PoissonGaussianLoss(PrivacyLoss):
             x += self.mu * (rng.random(n) < self.q)
         return log_mixture(x, self.q, self.mu) * (1 if self._remove else -1)
 
+    def _quadrature(self, c: float, y: float) -> Orders:
+        return Orders(self.q, self.mu, self._remove, c, y)
+
     def _at(self, c: float, y: float = 0.0, keep: bool = True) -> Orders:
         """The quadrature for real part c, fine enough for imaginary parts up to y; not `keep`: and not much finer."""
         kept = self._orders.get(c)
         if kept is None or kept.y < y or (kept.y > 1.5 * y and kept.count > 1000 and not keep):
             generous = 2 ** (np.ceil(2 * np.log2(y)) / 2) if y > 0 else 0.0  # so that the next line with this c may use it too
-            kept = Orders(self.q, self.mu, self._remove, c, generous)
+            kept = self._quadrature(c, generous)
             if keep:
                 if len(self._orders) > 40:
                     self._orders.clear()
@@ -183,8 +190,10 @@ class PoissonGaussianLoss(PrivacyLoss):
             return value[: len(z)], error[: len(z)]
         orders = self._at(key[0], float(z[-1].imag), keep=False)
         # The transform's error grows like |z|**2 and is raised to the power: it is for few copies.
-        if len(z) > FEW_NODES and len(z) * orders.count > MOST_WORK * (1 if copies < MANY_COPIES else 30):
+        if self._whole and len(z) > FEW_NODES and len(z) * orders.count > MOST_WORK * (1 if copies < MANY_COPIES else 30):
             return moments_from_delta(self, z, seen=40.0 if self._fine else 26.0)
+        if not self._whole and orders.count > MOST_KEPT:
+            raise TooSteep
         if len(self._nodes) > 40:
             self._nodes.clear()
         self._nodes[key] = orders.ready().on_grid(key[1], len(z))
@@ -210,11 +219,12 @@ class PoissonGaussianLoss(PrivacyLoss):
 
     def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
         orders = self._at(c).ready()
-        if copies >= MANY_COPIES:  # far enough up that the variance alone tells where the power dies
+        if copies >= MANY_COPIES or not self._whole:  # far enough up that the variance alone tells where the power dies
             spread = np.sqrt(float(orders.p @ np.square(orders.loss - orders.p @ orders.loss)))
             reach = 10 / (spread * np.sqrt(copies))
-            while (found := copies * orders.log_carried()) > -38 and orders.y < 100 * reach:  # the logarithm falls like -y**2
-                orders = self._at(c, max(orders.y * np.clip(np.sqrt(-38 / min(found, -1e-3)), 1.5, 6), reach)).ready()
+            while (found := copies * orders.log_carried()) > -38 and orders.y < 100 * reach and orders.count < MOST_ROWS:
+                further = orders.y * float(np.clip(np.sqrt(-38 / min(found, -1e-3)), 1.5, 6))  # the logarithm falls like -y**2
+                orders = self._at(c, max(further, reach)).ready()
             if y[-1] <= 4 * orders.y and copies * orders.log_carried() <= -38:
                 return orders.log_modulus_near(y)
         far = orders.log_modulus(y)

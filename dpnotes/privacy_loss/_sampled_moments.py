@@ -65,6 +65,13 @@ def _log_one_plus(real: FloatArray, imaginary: FloatArray) -> np.ndarray:
     return log_size + 1j * np.arctan2(imaginary, 1 + real)
 
 
+def _turns(step: FloatArray, loss: FloatArray) -> np.ndarray:
+    """e**(2i step loss) - 1, for all pairs."""
+    angle = np.multiply.outer(step, loss)
+    sine = np.sin(angle)
+    return 2 * sine * (1j * np.cos(angle) - sine)
+
+
 def _weighted(log_weight: FloatArray, u: FloatArray) -> FloatArray:
     """e**log_weight (e**u - 1 - u), where u may be too large for e**u."""
     huge = u > 300
@@ -75,10 +82,12 @@ def _weighted(log_weight: FloatArray, u: FloatArray) -> FloatArray:
 class Orders:
     """The quadrature for one real part c of z, fine enough for imaginary parts up to y; `error` bounds what it misses."""
 
+    blur = 1.0  # along Im x = a the modulus of the weight grows by at most e**(blur a**2 / 2)
+
     def __init__(self, q: float, mu: float, remove: bool, c: float, y: float) -> None:
         self.q, self.mu, self.remove, self.c, self.y = q, mu, remove, c, y
         self.power = c + 1 if remove else -c
-        self.widest = min(np.pi / (2 * mu), 9.5)
+        self.widest = min(np.pi / (2 * mu), 9.5, 8 / np.sqrt(self.blur - 1 + 1e-9))
         self.low, self.high = self._window()
         self.a, step = self._step(self.low, self.high)
         self.count = int(min(np.ceil((self.high - self.low) / step), MOST_NODES))
@@ -95,13 +104,22 @@ class Orders:
             x = self.x = self.step * (first + np.arange(np.ceil(self.high / self.step) - first + 1))
             log_h = log_mixture(x, self.q, self.mu)
             self.loss = log_h if self.remove else -log_h
-            log_weight = (np.log(self.step) - LOG_SQRT_2PI) - x * x / 2 + (log_h if self.remove else 0.0)
+            log_weight = (np.log(self.step) - LOG_SQRT_2PI) - x * x / 2 + (log_h if self.remove else 0.0) + self._log_kept(x)
             self.share = _share(x, self.q, self.mu)
-            exponent = 3 * np.abs(self.mu * x) + 2 * self.mu**2 - 2 * np.log(self.q) * (np.abs(log_h) > 0.3)  # rounding of log(w)
+            # the roundings of log(w); log(q) is not taken where h is near 1
+            exponent = 3 * np.abs(self.mu * x) + 2 * self.mu**2 - 2 * np.log(self.q) * (np.abs(log_h) > 0.3)
             self.loss_error = UNIT * (9 * np.abs(log_h) + self.share * exponent)
             self._tilt(log_weight, x)
             self._ready = True
         return self
+
+    def _log_kept(self, x: FloatArray) -> FloatArray | float:
+        """log of the part of the weight that is kept (`_rare`)."""
+        return 0.0
+
+    def _missing(self) -> tuple[float, float] | None:
+        """What is not kept: P's mass of it, and that less Q's. None where there is no closed form."""
+        return 0.0, 0.0
 
     def _window(self) -> tuple[float, float]:
         """Where h**power e**(-x**2 / 2) is above e**-50 of its integral: around 0 and, for powers above 0, power * mu.
@@ -126,13 +144,16 @@ class Orders:
     def _step(self, low: float, high: float) -> tuple[float, float]:
         """The strip and the largest step that reach e**-50; a guess, which `_strip` then turns into a bound."""
         x = np.linspace(low, high, 65)
-        base = -x * x / 2 + self.power * log_mixture(x, self.q, self.mu)
+        base = -x * x / 2 + self.power * log_mixture(x, self.q, self.mu) + self._log_kept(x)
         a = self.widest * STRIPS
         size, argument = _turned(_share(x, self.q, self.mu), self.mu * a[:, None])
         rise = np.max(base + self.power * size + self.y * argument, axis=1) - np.max(base)
-        if self.power > 0:  # outside the window: e**-DIGITS that may grow by e**(y mu a)
+        if self.power > 0 and self.blur == 1:  # outside the window: e**-DIGITS that may grow by e**(y mu a)
             rise = np.maximum(rise, self.y * self.mu * a - DIGITS + 3)
-        step = np.minimum(2 * np.pi * a / (DIGITS + 2 + a * a / 2 + rise), (high - low) / 16)
+        step = np.minimum(2 * np.pi * a / (DIGITS + 2 + self.blur * a * a / 2 + rise), (high - low) / 16)
+        if self.blur > 1:  # the upright pieces at the ends do not shrink with the step
+            ends = np.max((base + self.y * argument)[:, [0, -1]], axis=1) + self.blur * a * a / 2 - np.max(base)
+            step = np.where(ends < -DIGITS - 3, step, step * 1e-6)
         best = int(np.argmax(step))
         return float(a[best]), float(step[best])
 
@@ -144,29 +165,32 @@ class Orders:
         self.p = np.exp(log_p)
         relative = UNIT * (12 + 1.5 * x * x + 2 * np.abs(log_p)) + (abs(c) + 1) * self.loss_error
         rounding = float(self.p @ relative) + UNIT * (40 + 2 * abs(level))
-        if -0.5 < level < 0.7:  # M = 1 + E[e**(cL) - 1 - cL] + c E[e**-L - 1 + L] under P: no cancellation for c > 0
+        if -0.5 < level < 0.7 and self._missing() is not None:
+            # M = 1 + E[e**(cL) - 1 - cL] + c E[e**-L - 1 + L] under P: no cancellation for c > 0
             power, inverse = _weighted(log_weight, np.stack([c * loss, -loss]))
-            level = float(np.log1p(np.sum(power + c * inverse)))
+            missing, more = self._missing()
+            level = float(np.log1p(np.sum(power + c * inverse) - missing - c * more))
             # a change of the loss by e changes the terms by c e (e**(cL) - 1) and c e (1 - e**-L)
             weight = np.exp(log_weight)
             moved = np.abs(np.exp(log_weight + c * loss) - weight) + np.abs(np.exp(log_weight - loss) - weight)
             size = power + abs(c) * inverse
             rounding = float(np.sum(size * (UNIT * (30 + 1.5 * x * x) + self.loss_error) + abs(c) * moved * self.loss_error))
-            rounding /= np.exp(level)
+            rounding = (rounding + 16 * UNIT * (missing + abs(c) * more)) / np.exp(level)
         self.level = level
         self.spread = relative
+        self.log_p = log_p
         self.strip, strip = self._strips(log_p, np.array([self.widest, self.a]), np.array([0.0, self.y]))
         self.outside = self._outside()
         self._first = float(self.share[0])
         decay = 2 * np.pi * self.a / self.step
         missed = np.logaddexp(strip, self._outside_turned(self.a, self.y)) - decay - log1mexp(-decay)
         # the same for the subtracted 1 and h, whose integrals along the strip are at most e**(a**2 / 2)
-        line = np.log(2 + abs(c)) + self.a**2 / 2 - decay - min(level, 0.0)
+        line = np.log(2 + abs(c)) + self.blur * self.a**2 / 2 - decay - min(level, 0.0)
         self.error = 4 * (np.exp(min(missed, 50.0)) + np.exp(min(np.logaddexp(*self.outside), 50.0)) + np.exp(line))
         self.level_error = rounding + self.error
         most = max(-self.power, 0.0) * -np.log(np.cos(self.mu * self.widest / 2))
         kept = log_p + most > -69  # the rest is below 1e-24 together, turned or not
-        for name in ("p", "loss", "loss_error", "spread", "share"):
+        for name in ("p", "loss", "loss_error", "spread", "share", "log_p"):
             setattr(self, name, getattr(self, name)[kept])
         self.error += 1e-24
 
@@ -175,8 +199,12 @@ class Orders:
         size, argument = _turned(self.share, self.mu * a[:, None])
         with np.errstate(over="ignore"):  # the slope is |w / h(x + ia)|, anywhere in the cell
             share = np.minimum(self.share * np.exp(np.minimum(self.mu * self.step / 2 - size, 700.0)), 1.0)
-        slope = np.abs(self.x) + self.step / 2 + ((abs(self.power) + y) * self.mu)[:, None] * share
-        return logsumexp(log_p + self.power * size + y[:, None] * argument + slope * (self.step / 2)) + a * a / 2
+        slope = np.abs(self.x) + self.step / 2 + ((abs(self.power) + y) * self.mu)[:, None] * share + self._steepest()
+        return logsumexp(log_p + self.power * size + y[:, None] * argument + slope * (self.step / 2)) + self.blur * a * a / 2
+
+    def _steepest(self) -> FloatArray | float:
+        """A bound on the slope of `_log_kept` in each cell."""
+        return 0.0
 
     def _outside(self) -> tuple[float, float]:
         """log of bounds on integral and sum of the modulus left and right of the window, relative to M(c)."""
@@ -223,24 +251,21 @@ class Orders:
         With A = e**(ia) - 1 and B = e**(ib) - 1, e**(i (a + b)) - 1 = A B + A + B: nothing near 1 is subtracted.
         """
         n = int(np.ceil(np.sqrt(count)))
-        if 2 * n * len(self.loss) > 4_000_000:
-            return self.on_line(step * np.arange(count))
-
-        def turns(multiples: np.ndarray) -> np.ndarray:
-            angle = np.multiply.outer(multiples * (step / 2), self.loss)
-            sine = np.sin(angle)
-            return 2 * sine * (1j * np.cos(angle) - sine)
-
-        far, near = turns(n * np.arange(-(-count // n))), turns(np.arange(n))
-        blocks = [slice(i, i + BLOCK) for i in range(0, len(self.p), BLOCK)]
-        sums = sum((self.p[i] * far[:, i]) @ near[:, i].T for i in blocks)
-        sums = sums + (np.sum(self.p * far, axis=1)[:, None] + np.sum(self.p * near, axis=1))
+        multiples = n * np.arange(-(-count // n)), np.arange(n)
+        sums, rounding = np.zeros((len(multiples[0]), n), complex), np.zeros((len(multiples[0]), n))
         # A and B are right to 6 roundings and added pairwise; A B is right to 16, added in blocks, and at most
         # (|A|**2 + |B|**2) / 2. The weights are off by `spread`.
-        once = self.p * (self.spread + UNIT * (28 + np.log2(len(self.p))))
-        twice = self.p * (UNIT / 2 * (16 + BLOCK + len(blocks)))
-        unsure = [size @ once + (size * size) @ twice for size in (np.abs(far), np.abs(near))]
-        rounding = unsure[0][:, None] + unsure[1]
+        blocks = -(-len(self.p) // BLOCK)
+        for first in range(0, len(self.p), 32 * BLOCK):
+            here = slice(first, first + 32 * BLOCK)
+            p, loss = self.p[here], self.loss[here]
+            far, near = (_turns(one * (step / 2), loss) for one in multiples)
+            for i in range(0, len(p), BLOCK):
+                sums += (p[i : i + BLOCK] * far[:, i : i + BLOCK]) @ near[:, i : i + BLOCK].T
+            sums += np.sum(p * far, axis=1)[:, None] + np.sum(p * near, axis=1)
+            once, twice = p * (self.spread[here] + UNIT * (40 + blocks / 16)), p * (UNIT / 2 * (16 + BLOCK + blocks))
+            unsure = [size @ once + (size * size) @ twice for size in (np.abs(far), np.abs(near))]
+            rounding += unsure[0][:, None] + unsure[1]
         drift = float(self.p @ self.loss_error) + 12 * UNIT * float(self.p @ np.abs(self.loss))
         value = _log_one_plus(sums.real.ravel()[:count], sums.imag.ravel()[:count])
         return self._with_error(value, rounding.ravel()[:count] + step * np.arange(count) * drift)

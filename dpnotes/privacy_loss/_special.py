@@ -11,6 +11,10 @@ UNIT = 2.0**-53  # one rounding changes a number by at most this fraction
 LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
 
+class TooSteep(ArithmeticError):
+    """An integral needs more nodes than are worth their time: ask another way."""
+
+
 def exp_minus_line(x):
     """e**x - 1 - x for real or complex x, to full relative accuracy near 0 (where the terms cancel)."""
     x = np.asarray(x)

@@ -15,10 +15,12 @@ from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
-from dpnotes.privacy_loss._special import UNIT, log1mexp
+from dpnotes.privacy_loss._rare import can_flag, rare_log_delta_bounds, solve_epsilon
+from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 
 MOST_ATOMS = 60_000
 MOST_LAPLACE = 12
+FEW_STEPS = 16  # up to here one line may be long: flags need many small losses
 MOST_LATTICE = 2000  # a convolution of two such takes about a millisecond
 
 
@@ -220,6 +222,7 @@ class IndependentSum(PrivacyLoss):
         # log of the mass on the largest finite loss, which alone takes (1 - e**(epsilon - largest)) of it
         self._top = float(sum(k * loss._log_top() for loss, k in self.parts)) * (1 + 1e-14) - 1e-14
         self._inversion: Inversion | None = None
+        self._many = sum(k for _, k in self.parts) > FEW_STEPS
 
     @property
     def _solver(self) -> Inversion:
@@ -251,10 +254,26 @@ class IndependentSum(PrivacyLoss):
             infinite = float(np.log(self.infinity_mass))
         if epsilon >= self._largest or epsilon == np.inf:
             return infinite, infinite
-        low, high = self._solver.log_delta_bounds(epsilon)
+        low, high = self._finite_bounds(epsilon)
         low = max(low, self._top + float(log1mexp(epsilon - self._largest * (1 - 1e-15))))
         high = max(low, high)
         return float(np.logaddexp(low, infinite)) - 4e-16, float(np.logaddexp(high, infinite)) + 4e-16
+
+    def _finite_bounds(self, epsilon: float) -> tuple[float, float]:
+        """Of the finite part: by one line; where rare large losses make that too long, by flagging them (`_rare`)."""
+        if not can_flag(self.parts):
+            return self._solver.log_delta_bounds(epsilon)
+        try:
+            low, high = Inversion(self.parts, hasty=self._many).log_delta_bounds(epsilon)
+        except TooSteep:
+            low, high = -np.inf, 0.0
+        if high - low > 1e-6:
+            other = rare_log_delta_bounds(self.parts, epsilon)
+            low, high = max(low, other[0]), min(high, other[1])
+        if high - low > 1e-2 and self._many:
+            other = Inversion(self.parts).log_delta_bounds(epsilon)
+            low, high = max(low, other[0]), min(high, other[1])
+        return low, high
 
     def _log_delta(self, epsilon: FloatArray) -> FloatArray:
         return np.asarray(self.log_delta_bounds(epsilon)[1])
@@ -272,9 +291,30 @@ class IndependentSum(PrivacyLoss):
         least = self._largest * (1 - 1e-15) + float(np.log1p(-np.exp(over))) if over < 0 else 0.0
         if over < 0 and self._largest - least <= 1e-9 * self._largest:
             return least, self._largest
-        lower, upper = self._solver.epsilon_bounds(float(np.log(rest)), slack)
+        lower, upper = self._solved(delta, float(np.log(rest)), slack)
         lower = max(lower, least)
         return lower, min(max(lower, upper), max(self._largest, 0.0))
+
+    def _solved(self, delta: float, log_rest: float, slack: float) -> tuple[float, float]:
+        """Of the finite part, as in `_finite_bounds`."""
+        if not can_flag(self.parts):
+            return self._solver.epsilon_bounds(log_rest, slack)
+        try:
+            self._inversion = Inversion(self.parts, hasty=self._many)
+            lower, upper = self._inversion.epsilon_bounds(log_rest, slack)
+        except TooSteep:
+            lower, upper = 0.0, np.inf
+        if not upper - lower <= (1e-6 if self._many else 1e-4) * upper < np.inf:
+            if sum(k * part.delta(0.0) for part, k in self.parts) * (1 + 1e-9) <= delta:  # total variations add up at most
+                return 0.0, 0.0
+            highest = self._inversion.chernoff_epsilon(log_rest)
+            other = solve_epsilon(lambda epsilon: rare_log_delta_bounds(self.parts, epsilon), log_rest, highest)
+            lower, upper = max(lower, other[0]), min(upper, other[1])
+        if upper - lower > 1e-3 * upper and self._many:
+            self._inversion = Inversion(self.parts)
+            other = self._inversion.epsilon_bounds(log_rest, slack)
+            lower, upper = max(lower, other[0]), min(upper, other[1])
+        return lower, upper
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
         return np.array([self._log_tail_bounds(float(x))[1] for x in loss.flat]).reshape(loss.shape)
@@ -296,7 +336,7 @@ class IndependentSum(PrivacyLoss):
         return np.array([self._one_quantile(float(v)) for v in u.flat]).reshape(u.shape)
 
     def _one_quantile(self, u: float) -> float:
-        """Bisection on the lower bound of the cdf, so that the answer is never below the exact quantile."""
+        """False position on the lower bound of the cdf, every fourth step a bisection: never below the exact quantile."""
         if u > 1 - self.infinity_mass or u == 1:
             return self.maximum
         if u == 0:
@@ -306,9 +346,16 @@ class IndependentSum(PrivacyLoss):
             low, high, reach = high, high + reach, 2 * reach
         while high <= 0 and self.cdf(low) >= u and low > self.minimum:
             high, low, reach = low, low - reach, 2 * reach
-        while high - low > 1e-10 * (1 + abs(high)):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.cdf(middle) >= u else (middle, high)
+        at_low, at_high, kept, steps = self.cdf(low) - u, self.cdf(high) - u, 0, 0
+        while high - low > (width := 1e-10 * (1 + abs(high))):
+            steps += 1
+            share = 0.5 if steps % 4 == 0 or not at_low < 0 < at_high else at_low / (at_low - at_high)
+            middle = min(max(low + share * (high - low), low + width / 2), high - width / 2)
+            value = self.cdf(middle) - u
+            if value >= 0:
+                high, at_high, at_low, kept = middle, value, at_low / (2 if kept < 0 else 1), -1
+            else:
+                low, at_low, at_high, kept = middle, value, at_high / (2 if kept > 0 else 1), 1
         return min(max(high, self.minimum), self.maximum)
 
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
@@ -338,7 +385,7 @@ def proved_below(loss: PrivacyLoss, read: PrivacyLoss, epsilon: float, log_delta
     `read` is a sum that has just been read near that point: its line serves again.
     """
     sums = all(type(one) is IndependentSum and not one.infinity_mass for one in (loss, read))
-    if not (sums and 0 < epsilon < np.inf and -np.inf < log_delta < 0) or read._solver.line is None:
+    if not (sums and 0 < epsilon < np.inf and -np.inf < log_delta < 0):
         return False
     return loss._solver.stays_below(epsilon, log_delta, read._solver.line)
 
