@@ -59,6 +59,12 @@ class Line:
             relative += k * np.log1p(error) + UNIT * (2 * np.abs(k * value) + np.abs(log_m))
         self.level = float(log_m[0].real)  # of M(c); everything below is relative to it
         log_m -= self.level
+        # |M| is largest on the axis: a value that says otherwise is drawn back, which takes it no further from the truth.
+        bad = ~np.isfinite(log_m)
+        log_m[bad], relative[bad] = 0.0, np.inf
+        excess = np.maximum(log_m.real - min(relative[0], 600.0), 0.0)
+        log_m -= excess
+        relative += excess
         self.z, self.log_m, self.relative = z, log_m, relative
         self._terms: dict[tuple[float, bool], tuple] = {}
 

@@ -28,6 +28,7 @@ from dpnotes._validate import FloatArray
 from dpnotes.privacy_loss._special import LOG_SQRT_2PI, UNIT, exp_minus_line, log1mexp, logsumexp
 
 DIGITS = 50.0  # the rule aims at a relative error of e**-50 = 2e-22
+MOST_RETRIED = 200_000  # nodes in x
 MOST_NODES = 400_000
 BLOCK = 64  # terms that are added up at once
 STRIPS = np.array([1.0, 0.5, 0.2, 0.06, 0.01, 1e-3, 1e-4])  # tried for the rule, as fractions of the widest
@@ -97,7 +98,7 @@ class Orders:
 
     def ready(self) -> Orders:
         """With nodes and weights: they are made on first use, since a caller may only want to know how many."""
-        if not self._ready:
+        while not self._ready:
             digits, exponent = frexp(self.step)  # few digits: then its multiples, the nodes, are exact
             self.step = ldexp(round(digits * 2**24), exponent - 24)
             first = np.floor(self.low / self.step)
@@ -110,7 +111,10 @@ class Orders:
             exponent = 3 * np.abs(self.mu * x) + 2 * self.mu**2 - 2 * np.log(self.q) * (np.abs(log_h) > 0.3)
             self.loss_error = UNIT * (9 * np.abs(log_h) + self.share * exponent)
             self._tilt(log_weight, x)
-            self._ready = True
+            # The slope bound in each cell can be much too large; it shrinks with the cell.
+            self._ready = self.error < 1e-12 or 2 * len(x) > MOST_RETRIED
+            self.step /= 1 if self._ready else 2
+            self.count = len(x)
         return self
 
     def _log_kept(self, x: FloatArray) -> FloatArray | float:
@@ -144,6 +148,9 @@ class Orders:
     def _step(self, low: float, high: float) -> tuple[float, float]:
         """The strip and the largest step that reach e**-50; a guess, which `_strip` then turns into a bound."""
         x = np.linspace(low, high, 65)
+        if x[1] - x[0] > 1:  # do not step over where the two parts of the mixture meet
+            meet = -np.log(self.q) / self.mu + np.linspace(-20, 20, 81) / min(self.mu, 1.0)
+            x = np.sort(np.concatenate([x, meet[(low < meet) & (meet < high)]]))
         base = -x * x / 2 + self.power * log_mixture(x, self.q, self.mu) + self._log_kept(x)
         a = self.widest * STRIPS
         size, argument = _turned(_share(x, self.q, self.mu), self.mu * a[:, None])
