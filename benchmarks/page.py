@@ -83,7 +83,7 @@ def page(measured: dict) -> str:
 <!-- Written by benchmarks/page.py from benchmarks/measured.json: run make bench. -->
 
 `make bench` measures this page again, in a Python environment of its own, so that no peer touches the book's.
-All numbers are from one session on one core of a machine that had other work to do; a quiet one is faster.
+All numbers are from one session on one core, with nothing else to do.
 Every library and task has a process of its own.
 A time is the processor's, the median of up to nine warm calls, each from scratch.
 
