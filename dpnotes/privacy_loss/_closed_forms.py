@@ -88,8 +88,8 @@ class GaussianLoss(PrivacyLoss):
             if abs(step) <= 1e-8 * epsilon:
                 break
         for _ in range(60):
-            value = self._log_delta(np.asarray(epsilon))
-            slope = -np.exp(gaussian_terms(epsilon, self.mu)[2] - value)
+            value = float(log_gaussian_hockey_stick(epsilon, self.mu))
+            slope = -exp(min(float(gaussian_terms(epsilon, self.mu)[2]) - value, 700.0))
             step = (value - target) / slope
             epsilon = max(epsilon - step, 0.0)
             if abs(step) <= 1e-14 * epsilon:

@@ -75,7 +75,7 @@ def log_gaussian_hockey_stick(epsilon, mu):
     e**epsilon phi(b) = phi(a), the difference is phi(a) times the fall of Mills' ratio from a to b, and that fall is the
     integral over t > 0 of e**(-t**2/2 - a t) (1 - e**(-mu t)): positive terms only, one Gauss-Legendre sum.
     """
-    epsilon, mu = np.broadcast_arrays(np.asarray(epsilon, dtype=float), np.asarray(mu, dtype=float))
+    epsilon, mu = np.asarray(epsilon, dtype=float), np.asarray(mu, dtype=float)
     a, first, second = gaussian_terms(epsilon, mu)
     fall_a = np.clip(a, -1.0, 1e200)[..., None]
     nodes, weights = _legendre()
