@@ -215,7 +215,7 @@ def test_paper_shows_no_sliders_and_everything_folded(name: str, page: object, s
     assert page.locator("img.dp-picture").first.is_visible()
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@pytest.mark.parametrize("name", [name for name in CHAPTERS if Path(name).name[0].isdigit()])
 def test_numbers_carry_the_number_of_the_file(name: str, page: object, site: Path) -> None:
     chapter = int(Path(name).name[:2])
     opened(page, (site / name).as_uri())

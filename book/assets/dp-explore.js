@@ -7,7 +7,11 @@ function explore(figure) {
   const sliders = [...figure.querySelectorAll("input[type=range]")];
   const picture = figure.querySelector(".dp-picture");
   const readout = figure.querySelector(".dp-readout");
-  const spoken = (index, place) => Number(data.values[index][place].toPrecision(4)).toString();
+  const spoken = (index, place) => {  // as Python's format "4g", which wrote the words of the start
+    const value = data.values[index][place], [digits, power] = value.toExponential(3).split("e").map(Number);
+    const sign = power < 0 ? "-" : "+";
+    return power < -4 || power > 3 ? `${digits}e${sign}${String(Math.abs(power)).padStart(2, "0")}` : `${Number(value.toPrecision(4))}`;
+  };
   const address = (places) => data.base + places.join("-") + ".webp";
   const places = () => sliders.map((slider) => Number(slider.value));
   const fetched = new Map(); // address -> image; kept, so that the browser keeps it decoded
