@@ -182,7 +182,8 @@ def test_axe_finds_nothing_serious(scheme: str, browser: object, site: Path) -> 
         assert tab.evaluate("document.documentElement.dataset.theme") == scheme
         tab.add_style_tag(content="* { animation: none !important; transition: none !important; }")  # no half-faded text
         tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        for found in Axe().run(tab).response["violations"]:
+        only = {"runOnly": ["color-contrast"]} if scheme == "dark" else None  # all else is the same in both, and takes minutes
+        for found in Axe().run(tab, options=only).response["violations"]:
             if found["impact"] in ("serious", "critical"):
                 serious += [(name, found["id"], node["html"][:120]) for node in found["nodes"]]
         tab.close()
