@@ -25,23 +25,28 @@ probabilities by a factor within 1e-26 of 1.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import exp, expm1, inf, log, log1p, sqrt
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from dpnotes._validate import FloatArray
-from dpnotes.privacy_loss._inversion import Inversion, TooSteep
+from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._sampled import PoissonGaussianLoss
-from dpnotes.privacy_loss._sampled_moments import DIGITS, SHIFTS, Orders, _share, _turned, log_mixture
-from dpnotes.privacy_loss._special import LOG_SQRT_2PI, UNIT, logsumexp
+from dpnotes.privacy_loss._sampled_moments import DIGITS, SHIFTS, Orders, _log_one_plus, _share, _turned, log_mixture
+from dpnotes.privacy_loss._special import LOG_SQRT_2PI, UNIT, TooSteep, log1mexp, log_gaussian_hockey_stick, logsumexp
 from dpnotes.privacy_loss._transform import log_chernoff
 
 EDGE = 20.0  # widths of a smooth step from its middle to where it is cut off
 MARGINS = np.array([0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0])
-MOST_JUMPS = 40
+JUMPS = np.array([0.35, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.006])  # tried for the least jump, as fractions of epsilon
+APART = 7.5  # widths
+POWERS = np.exp2(np.arange(-2.0, 60.0))
 SHARP = 1e-9  # relative excess that is asked for here
-FEWER = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 9.51, 0.25)).round()]))
+SEEN = 24.0  # e**-SEEN is not
+ENOUGH = 1e-8
+FEWER = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 13.01, 0.25)).round()]))
 
 
 class _KeptOrders(Orders):
@@ -207,6 +212,7 @@ class _Flags:
                 tiny.append(log(k) + float(log_ndtr(-place / sqrt(1 + width * width))))
         self.q_flag, self.gap = -expm1(log_none), exp(log_none) * -expm1(log_ratio)  # Q[flag], and P[flag] less that
         self.log_union = float(logsumexp(tiny))  # log Q[flag] where that is tiny
+        self._sliver: FloatArray | None = None
 
     def closed(self, epsilon: float) -> tuple[float, float]:
         """P[flag] - e**epsilon Q[flag], and a bound on its rounding error."""
@@ -219,22 +225,32 @@ class _Flags:
 
     def log_sliver(self, epsilon: float) -> float:
         """log of a bound on E[(e**(epsilon - L) - 1)_+; some flag], by Markov's inequality at the best of some powers s."""
-        t = np.exp2(np.arange(-2.0, 60.0))  # s - 1
-        whole, flagged = np.zeros(len(t)), np.full(len(t), -inf)
-        for loss, k in self.parts:
-            one = loss.swapped._cumulant(t)  # E_P[e**(-s L)] = E_Q[e**((1 - s) L)]
-            if loss in self.steps:
-                one = np.minimum(one, -t * log1p(-loss.q))
-                flagged = np.logaddexp(flagged, log(k) + _log_flagged_moment(loss, *self.steps[loss], t) - one)
-            whole += k * (one + 1e-14 * np.abs(one))
-        log_c = (t + 1) * np.log(t / (t + 1)) - np.log(t)
-        return float(np.min(log_c + (t + 1) * epsilon + whole + flagged))
+        if self._sliver is None:
+            whole, flagged = np.zeros(len(POWERS)), np.full(len(POWERS), -inf)
+            for loss, k in self.parts:
+                one = _inverse_moments(loss)
+                if loss in self.steps:
+                    flagged = np.logaddexp(flagged, log(k) + _log_flagged_moment(loss, *self.steps[loss], POWERS) - one)
+                whole += k * (one + 1e-14 * np.abs(one))
+            self._sliver = (POWERS + 1) * np.log(POWERS / (POWERS + 1)) - np.log(POWERS) + whole + flagged
+        return float(np.min(self._sliver + (POWERS + 1) * epsilon))
 
     def kept(self) -> Inversion:
         """All parts without their flagged outputs."""
-        made = Inversion([(_Kept(loss, ((1, *self.steps[loss]),)) if loss in self.steps else loss, k) for loss, k in self.parts])
-        made.counts, made.sharpest = FEWER, SHARP
-        return made
+        return _inversion([(_Kept(loss, ((1, *self.steps[loss]),)) if loss in self.steps else loss, k) for loss, k in self.parts])
+
+
+@lru_cache(maxsize=32)
+def _inverse_moments(loss) -> FloatArray:
+    """log E_P[e**(-s L)] = log E_Q[e**((1 - s) L)], rounded up, for the powers s = 1 + POWERS."""
+    one = loss.swapped._cumulant(POWERS)
+    return np.minimum(one, -POWERS * log1p(-loss.q)) if _sampled(loss) else one
+
+
+def _inversion(parts, log_mass: float = 0.0) -> Inversion:
+    made = Inversion(parts, log_mass)
+    made.counts, made.sharpest = FEWER, SHARP
+    return made
 
 
 def _log_flagged_moment(loss, place: float, width: float, t: FloatArray) -> FloatArray:
@@ -246,114 +262,217 @@ def _log_flagged_moment(loss, place: float, width: float, t: FloatArray) -> Floa
     return np.logaddexp(logsumexp(log_cell - t[:, None] * log_mixture(x, loss.q, loss.mu)), log_first - t * log1p(-loss.q))
 
 
+class _Jumps:
+    """M = prod (S + J)**k - prod S**k of kept parts S and J, given as (S, J, k): what one jump or more contribute, as one loss."""
+
+    _most_nodes, _fine = 2**17, False
+
+    def __init__(self, parts) -> None:
+        self.parts = parts
+
+    def _expect(self, c: float, y: float) -> None:
+        for small, jump, _ in self.parts:
+            small._expect(c, y)
+            jump._expect(c, y)
+
+    def _real(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """log of prod S**k and of prod (1 + J / S)**k, where every S and J is rounded up."""
+        base, more = np.zeros(len(t)), np.zeros(len(t))
+        for small, jump, k in self.parts:
+            s, j = small._cumulant(t), jump._cumulant(t)
+            base += k * (s + 1e-14 * np.abs(s))
+            more += k * np.logaddexp(0.0, j - s + 1e-14 * (np.abs(j) + np.abs(s)))
+        return base, more
+
+    def _cumulant(self, t: FloatArray) -> FloatArray:
+        base, more = self._real(t)
+        return base + more + log1mexp(-more) + 1e-12
+
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+        """|prod (a + b)**k - prod a**k| <= sum of k |b| (|a| + |b|)**(k - 1) times the other factors: only J need die."""
+        base, more = self._real(np.array([c]))
+        fall = np.full(len(y), -inf)
+        for small, jump, k in self.parts:
+            whole = np.logaddexp(*(part._cumulant(np.array([c])) for part in (small, jump)))
+            fall = np.logaddexp(fall, log(k) + jump._modulus(c, y) - whole)
+        return base + more + fall + 1e-12
+
+    def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
+        """By expm1 and log1p, so that few jumps are right to their own size."""
+        base, more = np.zeros(len(z), complex), np.zeros(len(z), complex)
+        unsure, largest, wrong, rounding = np.zeros((4, len(z)))
+        for small, jump, k in self.parts:
+            (s, s_error), (j, j_error) = small._on_line(z, k), jump._on_line(z)
+            ratio = np.exp(j - s)
+            off = np.expm1(np.minimum(np.log1p(s_error) + np.log1p(j_error), 600.0)) + UNIT * (40 + 4 * np.abs(s) + 4 * np.abs(j))
+            off *= np.abs(ratio)
+            one = _log_one_plus(ratio.real, ratio.imag)
+            base, more = base + k * s, more + k * one
+            unsure += k * np.log1p(s_error) + UNIT * 4 * (np.abs(k * s) + np.abs(base))
+            size = np.abs(1 + ratio) + off  # |u**k - v**k| <= k |u - v| max(|u|, |v|)**(k - 1)
+            largest += k * np.log(size)
+            wrong += k * off / size
+            rounding += UNIT * 8 * (np.abs(k * one) + np.abs(more))
+        if more.real.max() > 600:
+            raise TooSteep
+        grown, turned = np.exp(more.real), 2 * np.sin(more.imag / 2) ** 2
+        value = np.expm1(more.real) - grown * turned + 1j * grown * np.sin(more.imag)
+        error = np.exp(np.minimum(largest, 690.0)) * (wrong + rounding) * 1.01 + UNIT * 16 * (np.abs(np.expm1(more.real)) + grown * turned)
+        value = np.where(value == 0, 1e-300, value)
+        unsure += np.log1p((error + UNIT * 16 * np.abs(value)) / np.abs(value))
+        return base + np.log(value), np.expm1(np.minimum(unsure, 690.0))
+
+
+class _Reading:
+    """delta on both sides near one epsilon, where it is about e**log_delta, of parts that `can_flag`."""
+
+    def __init__(self, parts, epsilon: float, log_delta: float) -> None:
+        scale = epsilon + sqrt(sum(k * (loss.q**2 if _sampled(loss) else 2 * min(loss.mean(), 1e100)) for loss, k in parts))
+        for margin in MARGINS * scale:
+            self.flags = _Flags(parts, epsilon + margin)
+            if self.flags.log_sliver(epsilon) < log_delta - SEEN:
+                break
+        self.jumpless, self.log_overlap, self.kept = None, -inf, None
+        spread = float(_spread(parts, np.array([epsilon]))[0])
+        for share in JUMPS[JUMPS * -np.log(JUMPS) / APART * epsilon > spread]:
+            self._tell_apart(epsilon * share, epsilon)
+            if self.kept is not None and self._jumpless(epsilon) < log_delta - SEEN:
+                break
+        else:
+            self.jumpless, self.log_overlap, self.kept = None, -inf, self.flags.kept()
+        t, k = self.kept._orders(lambda t, k: k - t * epsilon + log_chernoff(t))
+        try:
+            self.kept._build(epsilon, log_delta, t, k)
+        except TooSteep:
+            self.kept.line = None
+
+    def _tell_apart(self, cut: float, epsilon: float) -> None:
+        """Small losses from jumps, at `cut`, so that those near epsilon are jumps."""
+        parts, others, small, masses, overlaps = [], [], [], [], []
+        self.kept = None
+        for loss, k in self.flags.parts:
+            if loss not in self.flags.steps:
+                others.append((loss, k))
+                continue
+            end, fall = self.flags.steps[loss]
+            place, large = loss._output(np.array([cut, epsilon])).tolist()
+            width = min((large - place) / APART, 1.0)
+            masses.append(log(k) + log(_flagged(loss.q, loss.mu, place, width)[0]))
+            overlaps.append(log(k) + _log_overlap(loss, place, width, end, fall))
+            small.append((_Kept(loss, ((1, place, width), (1, end, fall))), k))
+            parts.append((_Kept(loss, ((1, place, width),)), _Kept(loss, ((-1, place, width), (1, end, fall))), k))
+        self.log_overlap = float(logsumexp(overlaps))
+        if self.log_overlap < 0:
+            self.jumpless = Inversion([*small, *others])
+            self.kept = _inversion([(_Jumps(parts), 1), *others], min(float(logsumexp(masses)) + 1e-12, 0.0))
+
+    def _jumpless(self, epsilon: float) -> float:
+        t, k = self.jumpless._orders(lambda t, k: k - t * epsilon + log_chernoff(t))
+        return float(np.min(k - t * epsilon + log_chernoff(t)))
+
+    def bounds(self, epsilon: float) -> tuple[float, float]:
+        """(lower, upper) around log delta at any epsilon >= 0."""
+        closed, noise = self.flags.closed(epsilon)
+        if self.kept.line is None:
+            t, k = self.kept.coarse
+            lower, upper = -inf, float(np.nanmin(k - t * epsilon + log_chernoff(t)))
+        else:
+            lower, upper, _ = self.kept.bounds(epsilon)
+        if self.jumpless is not None:
+            upper = np.logaddexp(upper, self._jumpless(epsilon))
+        low = np.logaddexp(lower, _log(closed - noise))
+        low += _log(1 - exp(min(self.log_overlap - low, 0.0)))
+        high = np.logaddexp.reduce([upper, _log(max(closed, 0.0) + noise), self.flags.log_sliver(epsilon)])
+        return float(low) - 1e-14, min(float(high) + 1e-14, 0.0)
+
+    def solve(self, log_delta: float, start: float, highest: float) -> tuple[float, float]:
+        """(lower, upper) around the epsilon at which log delta is `log_delta`; `highest` is enough for sure."""
+        lower = _crossing(lambda epsilon: self.bounds(epsilon)[0] - log_delta, start, highest)[0]
+        return lower, _crossing(lambda epsilon: self.bounds(epsilon)[1] - log_delta, max(start, lower), highest)[1]
+
+
+def _log(value: float) -> float:
+    return log(value) if value > 0 else -inf
+
+
+def _log_overlap(loss, place: float, width: float, end: float, fall: float) -> float:
+    """log of a bound on E[Phi((place - x) / width) Phi((x - end) / fall)], under P and Q; inf where there is none.
+
+    A normal x and two more for the steps lie in a convex set, which a half-space at its distance from the origin contains.
+    """
+    worst = -inf
+    for center, weight in ((0.0, 1.0), (loss.mu, loss.q)):
+        a, b = place - center, end - center
+        x = (a / width**2 + b / fall**2) / (1 + width**-2 + fall**-2)
+        if not a <= x <= b:
+            return inf
+        distance = sqrt(x * x + ((x - a) / width) ** 2 + ((b - x) / fall) ** 2)
+        worst = np.logaddexp(worst, log(weight) + float(log_ndtr(-distance)) + 1e-9)
+    return float(worst)
+
+
+def _crossing(excess: Callable[[float], float], start: float, highest: float) -> tuple[float, float]:
+    """Two neighbors: excess > 0 at the first (or it is 0), excess <= 0 at the second (or it is `highest`). False position."""
+    bad, good, above, below, at, factor, kept = 0.0, highest, inf, -inf, start, 1.01, 0
+    for step in range(100):
+        value = min(max(excess(at), -1e3), 1e3)
+        if value > 0:
+            bad, above, below, kept = at, value, below / (2 if kept > 0 else 1), 1
+        else:
+            good, below, above, kept = at, value, above / (2 if kept < 0 else 1), -1
+        width = 1e-12 * good
+        if good - bad <= width or (bad == 0 and good < 1e-9 * start):
+            break
+        if bad == 0 or below == -inf:
+            at, factor = (bad * factor if bad else good / factor), min(factor**1.5, 1e3)
+            if at >= highest:
+                at = (bad + highest) / 2
+        else:
+            share = 0.5 if step % 4 == 3 else above / (above - below)
+            at = min(max(bad + share * (good - bad), bad + width / 2), good - width / 2)
+    return bad, good
+
+
+def _spread(parts, epsilon: FloatArray) -> FloatArray:
+    """About the standard deviation of all losses that are small against epsilon."""
+    square = np.full(len(epsilon), 1e-300)
+    for loss, k in parts:
+        if _sampled(loss):
+            x = loss._output(epsilon / 4 + 1e-300)
+            beyond = np.exp(np.minimum(loss.mu**2 + log_ndtr(x - 2 * loss.mu), 600.0))
+            square += k * loss.q**2 * np.maximum(beyond - 2 * ndtr(x - loss.mu) + ndtr(x), 0.0)
+        else:
+            square += k * 2 * min(loss.mean(), 1e100)
+    return np.sqrt(square)
+
+
+def _guess(parts, epsilon: FloatArray) -> FloatArray:
+    """About log delta: one large loss, or many small ones."""
+    single = [log(k) + loss._log_delta(epsilon) for loss, k in parts if _sampled(loss)]
+    return np.minimum(np.logaddexp(logsumexp(single, axis=0), log_gaussian_hockey_stick(epsilon, _spread(parts, epsilon))), 0.0)
+
+
 def rare_log_delta_bounds(parts, epsilon: float) -> tuple[float, float]:
     """(lower, upper) around log delta at `epsilon` >= 0 of the sum of parts, given as (loss, copies); `can_flag` of them."""
-    scale = epsilon + sqrt(sum(k * (loss.q**2 if _sampled(loss) else 2 * min(loss.mean(), 1e100)) for loss, k in parts))
-    tried = []
-    for margin in MARGINS * scale:
-        flags = _Flags(parts, epsilon + margin)
-        (closed, noise), sliver = flags.closed(epsilon), flags.log_sliver(epsilon)
-        tried.append((sliver, closed, noise, flags))
-        if closed > 0 and sliver < log(closed) - 30:
+    lower, upper, near = -inf, 0.0, float(_guess(parts, np.array([epsilon]))[0])
+    for _ in range(4):
+        low, high = _Reading(parts, epsilon, near).bounds(epsilon)
+        lower, upper = max(lower, low), min(upper, high)
+        if upper - lower < ENOUGH or abs(high - near) < 1:
             break
-    sliver, closed, noise, flags = min(tried, key=lambda one: one[0])
-    floor = log(closed - noise) if closed > noise else -inf
-    lower, upper = _by_jumps(flags, epsilon, floor) or _kept_bounds(flags.kept(), epsilon)
-    with np.errstate(divide="ignore"):
-        low = np.logaddexp(lower, np.log(max(closed - noise, 0.0)))
-        high = np.logaddexp.reduce([upper, np.log(max(closed, 0.0) + noise), sliver])
-    return float(low) - 1e-14, min(float(high) + 1e-14, 0.0)
+        near = high
+    return lower, upper
 
 
-def _kept_bounds(kept: Inversion, epsilon: float) -> tuple[float, float]:
-    try:
-        return kept.log_delta_bounds(epsilon)
-    except TooSteep:
-        return -inf, _chernoff(kept, epsilon)
-
-
-def _chernoff(kept: Inversion, epsilon: float) -> float:
-    t, k = kept.coarse
-    return float(np.nanmin(k - t * epsilon + log_chernoff(t)))
-
-
-def _by_jumps(flags: _Flags, epsilon: float, floor: float) -> tuple[float, float] | None:
-    """Bounds for the part without a flag, by the number of jumps; None where the jumps are not rare or not apart.
-
-    floor : log of a lower bound on delta; what is far below it needs an upper bound only.
-    """
-    sampled = [(loss, k) for loss, k in flags.parts if loss in flags.steps]
-    others = [(loss, k) for loss, k in flags.parts if loss not in flags.steps]
-    if len(sampled) > 1 or epsilon == 0:
-        return None
-    (loss, k), = sampled
-    cut, width = float(loss._output(np.array(epsilon / 25))), min(0.15 * max(1.0, epsilon / 25) / loss.mu, 1.0)
-    spread = loss.q * sqrt(k * (1 + exp(min(loss.mu**2 + float(log_ndtr(cut - 2 * loss.mu)), 600.0))))
-    jump, _, _ = _flagged(loss.q, loss.mu, cut, width)
-    if k * jump > 3 or epsilon < 20 * spread:
-        return None
-    fall = (1, *flags.steps[loss])
-    small, jumps = _Kept(loss, ((1, cut, width), fall)), _Kept(loss, ((-1, cut, width), fall))
-    made = Inversion([(small, k), *others])
-    lower, upper, log_ways = -inf, _chernoff(made, epsilon), 0.0
-    for n in range(1, min(k, MOST_JUMPS) + 1):
-        log_ways += log(k - n + 1) - log(n)
-        mass, floor = log_ways + n * log(jump), max(floor, lower)
-        if mass < floor - 30:
-            return lower, float(np.logaddexp(upper, mass + 1))  # of n or more: jumps are at least halved by each further one
-        parts = [(jumps, n), *others] + [(small, k - n)] * (k > n)
-        made = Inversion(parts, n * log(jump))
-        made.counts, made.sharpest = FEWER, SHARP
-        low, high = -inf, _chernoff(made, epsilon)
-        if high + log_ways > floor - 24:
-            low, high = _kept_bounds(made, epsilon)
-        lower, upper = float(np.logaddexp(lower, low + log_ways)), float(np.logaddexp(upper, high + log_ways))
-    return lower, (upper if n == k else float(np.logaddexp(upper, mass + 1)))
-
-
-def solve_epsilon(bounds: Callable[[float], tuple[float, float]], log_delta: float, highest: float) -> tuple[float, float]:
+def rare_epsilon_bounds(parts, log_delta: float, highest: float) -> tuple[float, float]:
     """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= `log_delta`; `highest` is enough for sure."""
-    known: dict[float, tuple[float, float]] = {}
-
-    def gap(u: float) -> float:
-        if u not in known:
-            known[u] = bounds(exp(u))
-        return max(known[u][1], -1e6) - log_delta
-
-    from scipy.optimize import brentq
-
-    top = good = log(highest)
-    known[top], bad = (-inf, log_delta - 1e-9), None
-    for place in top - np.array([0.3, 1, 2, 3.5, 6, 9, 13, 17, 21, 25, 30, 35, 40]):
-        if gap(place) <= 0:
-            good = place
-        elif good < top or known[place][0] > log_delta or len(known) > 6:
-            bad = place
+    grid = highest * np.exp(np.linspace(-30.0, 0.0, 601))
+    near = float(grid[min(int(np.searchsorted(-_guess(parts, grid), -log_delta)), 600)])
+    lower, upper = 0.0, highest
+    for _ in range(5):
+        low, high = _Reading(parts, near, log_delta).solve(log_delta, near, highest)
+        lower, upper = max(lower, low), min(upper, high)
+        if upper - lower <= ENOUGH * upper or abs(upper - near) < 0.01 * near:
             break
-    if bad is None:
-        return 0.0, exp(good)
-    brentq(gap, bad, good, xtol=1e-3, rtol=1e-12, maxiter=20, disp=False)  # all it has looked at is in `known`
-    for _ in range(4):  # secant steps to where the middle of the bracket meets the target
-        near = sorted(known, key=lambda u: abs(sum(known[u]) / 2 - log_delta))[:2]
-        values = [sum(known[u]) / 2 for u in near]
-        slope = min((values[1] - values[0]) / (near[1] - near[0]), -1e-6) if np.isfinite(sum(values)) else -1.0
-        step = (values[0] - log_delta) / -slope
-        if not 1e-12 < abs(step) < 0.1 or abs(values[0] - log_delta) < 0.1 * (known[near[0]][1] - known[near[0]][0]):
-            break
-        gap(near[0] + step)
-    ends = []
-    for side in (0, 1):
-        u = max((v for v in known if known[v][0] > log_delta), default=-inf) if side == 0 else (
-            min(v for v in known if known[v][1] <= log_delta))
-        trial = near[0]
-        step = (abs(known[near[0]][side] - log_delta) * 1.05 + 1e-13) / -slope
-        for _ in range(3):
-            trial, step = (trial + step, 3 * step) if side else (trial - step, 3 * step)
-            if not (bad < trial < good):
-                break
-            gap(trial)
-            if (known[trial][1] <= log_delta) if side else (known[trial][0] > log_delta):
-                u = min(u, trial) if side else max(u, trial)
-                break
-        ends.append(exp(u))
-    return ends[0], min(ends[1], highest)
+        near = upper
+    return lower, upper

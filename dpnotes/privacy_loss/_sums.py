@@ -15,7 +15,7 @@ from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
-from dpnotes.privacy_loss._rare import can_flag, rare_log_delta_bounds, solve_epsilon
+from dpnotes.privacy_loss._rare import can_flag, rare_epsilon_bounds, rare_log_delta_bounds
 from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 
 MOST_ATOMS = 60_000
@@ -308,7 +308,7 @@ class IndependentSum(PrivacyLoss):
             if sum(k * part.delta(0.0) for part, k in self.parts) * (1 + 1e-9) <= delta:  # total variations add up at most
                 return 0.0, 0.0
             highest = self._inversion.chernoff_epsilon(log_rest)
-            other = solve_epsilon(lambda epsilon: rare_log_delta_bounds(self.parts, epsilon), log_rest, highest)
+            other = rare_epsilon_bounds(self.parts, log_rest, highest)
             lower, upper = max(lower, other[0]), min(upper, other[1])
         if upper - lower > 1e-3 * upper and self._many:
             self._inversion = Inversion(self.parts)
