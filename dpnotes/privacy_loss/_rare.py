@@ -34,7 +34,7 @@ from scipy.special import log_ndtr, ndtr
 from dpnotes._validate import FloatArray
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._sampled import PoissonGaussianLoss
-from dpnotes.privacy_loss._sampled_moments import DIGITS, SHIFTS, Orders, _log_one_plus, _share, _turned, log_mixture
+from dpnotes.privacy_loss._sampled_moments import DIGITS, Orders, _log_one_plus, _share, _turned, log_mixture
 from dpnotes.privacy_loss._special import LOG_SQRT_2PI, UNIT, TooSteep, log1mexp, log_gaussian_hockey_stick, logsumexp
 from dpnotes.privacy_loss._transform import log_chernoff
 
@@ -44,6 +44,9 @@ JUMPS = np.array([0.35, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.006])  # tried for the 
 APART = 7.5  # widths
 POWERS = np.exp2(np.arange(-2.0, 60.0))
 SHARP = 1e-9  # relative excess that is asked for here
+ROOM = 40.0
+TURNS = np.array([1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01])
+COARSE, FINE = 200, 3000
 SEEN = 24.0  # e**-SEEN is not
 ENOUGH = 1e-8
 FEWER = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 13.01, 0.25)).round()]))
@@ -54,11 +57,11 @@ class _KeptOrders(Orders):
 
     def __init__(self, q, mu, c, y, steps) -> None:
         self.steps = steps  # (sign, place, width): sign 1 keeps what is left of the place
-        self.blur = 1 + sum(width**-2 for _, _, width in steps)
+        self.blur = _blur(steps)
         super().__init__(q, mu, True, c, y)
 
     def _log_kept(self, x):
-        return sum(log_ndtr(sign * (place - x) / width) for sign, place, width in self.steps)
+        return _log_kept(self.steps, x)
 
     def _missing(self) -> tuple[float, float] | None:
         if len(self.steps) > 1:
@@ -74,74 +77,86 @@ class _KeptOrders(Orders):
         return total
 
     def _window(self):
-        """The end depends on c alone, so that all of a line belongs to one measure."""
-        low = min([place - 12 * width for sign, place, width in self.steps if sign < 0], default=-sqrt(2 * (DIGITS + 5)))
-        falls = [(place, width) for sign, place, width in self.steps if sign > 0]
-        for edge in np.arange(11.0, EDGE):
-            high = min(place + edge * width for place, width in falls)
-            if edge**2 / 2 > DIGITS + 10 + self.c * float(log_mixture(np.array(high), self.q, self.mu)):
-                break
-        else:
-            high = min(place + EDGE * width for place, width in falls)
+        low, high = _window(self.q, self.mu, self.steps, self.c)
+        if self.y:  # even at the end the modulus grows by at most e**ROOM along the strip
+            loss = float(log_mixture(np.array(high), self.q, self.mu))
+            self.widest = min(self.widest, ROOM / (self.y * self.mu * min(loss, 1.0)))
         return low, high
-
-    def _log_at(self, x: float) -> float:
-        """log of the integrand on the real line, relative to M(c)."""
-        x = np.array([x])
-        value = -x * x / 2 - LOG_SQRT_2PI + self.power * log_mixture(x, self.q, self.mu) + self._log_kept(x)
-        return float(value[0]) - self.level
 
     def _outside(self):
         """log of bounds on what the ends contribute: where the window is cut, the upright pieces of the contour."""
-        ends = self.x[0] - self.step / 2, self.x[-1] + self.step / 2
-        left, right = (self._log_at(x) + log(2 * self.widest + 1) for x in ends)
-        grown = self.blur * self.a**2 / 2 + self.y * _turned(_share(np.array(ends), self.q, self.mu), self.mu * self.a)[1]
-        if any(sign < 0 for sign, _, _ in self.steps):  # upright pieces go up to Im x = a
-            return left + float(grown[0]), right + float(grown[1])
-        return super()._outside()[0], right + float(grown[1])
+        ends = np.array([self.x[0] - self.step / 2, self.x[-1] + self.step / 2])
+        upright = _log_terms(self.q, self.mu, self.steps, np.array([self.c]), ends)[0] - self.level + log(2 * self.widest + 1)
+        upright += self.blur * self.a**2 / 2 + self.y * _turned(_share(ends, self.q, self.mu), self.mu * self.a)[1]
+        return (float(upright[0]) if self.steps[0][0] < 0 else super()._outside()[0]), float(upright[1])
 
     def _outside_turned(self, a, y):
         return np.logaddexp(*self.outside) + self.blur * np.square(a) / 2
 
     def log_modulus(self, y: FloatArray) -> FloatArray:
-        """As in `Orders`; but the line is shifted left of the last smooth step only, and comes down before it.
-
-        There Phi is 1 to 1e-16 up to Im x = b. The sum is over cells: value at the node times e**(half a cell * the slope).
-        """
-        top = min(np.pi / (2 * self.mu), 9.5)
-        falls = [(place, width) for sign, place, width in self.steps if sign > 0]
-        rest = 1 + sum(width**-2 for sign, _, width in self.steps if sign < 0)
-        x = self.step * np.round(np.arange(len(self.share_all)) + self.first)
-        least = np.full(len(y), np.inf)
-        whole = np.ones(len(x), bool)
-        tried = [(b, rest, x + self.step < min(place - sqrt(b * b + 74 * width * width) for place, width in falls))
-                 for b in SHIFTS * top / sqrt(max(1.0, rest / 4))]
-        for b, growth, before in tried + [(b / sqrt(self.blur - 1), self.blur, whole) for b in (0.3, 1.0, 2.0, 4.0)]:
-            if not before.any():
-                continue
-            size, argument = _turned(self.share_all, self.mu * b)
-            share = np.minimum(self.share_all * np.exp(self.mu * self.step - size), 1.0)
-            steep = (np.abs(x) + self.step + abs(self.power) * self.mu * share + self.steep_all) * self.step / 2
-            log_terms = self.log_p_all + steep
-            shifted = growth * b * b / 2 + log_terms[before] + self.power * size[before]
-            fixed = 2 * exp(min(float(np.logaddexp(*self.outside)) + growth * b * b / 2, 50.0))
-            if before is not whole:  # the upright piece and what is not shifted
-                last = int(np.flatnonzero(before)[-1])
-                fixed += exp(min(2 * log_terms[last] - self.log_p_all[last] + growth * b * b / 2, 700.0)) * b / self.step
-                fixed += np.sum(np.exp(log_terms[~before]))
-            with np.errstate(under="ignore"):
-                inside = np.exp(shifted - np.multiply.outer(y, argument[before])).sum(axis=1)
-            least = np.minimum(least, np.log(inside * (1 + 1e-12) + fixed))
-        return self.level + np.minimum(least, 0.0) + 1e-15
+        return np.minimum(_log_modulus(self.q, self.mu, self.steps, self.c, y, FINE), self.level + 1e-15)
 
     def _tilt(self, log_weight, x):
-        self.share_all, self.first, self.steep_all = self.share, round(float(x[0]) / self.step), self._steepest()
         super()._tilt(log_weight, x)
         self.error += 1e-24
 
-    def _strips(self, log_p, a, y):
-        self.log_p_all = log_p
-        return super()._strips(log_p, a, y)
+
+def _log_kept(steps, x: FloatArray) -> FloatArray:
+    return sum(log_ndtr(sign * (place - x) / width) for sign, place, width in steps)
+
+
+def _blur(steps) -> float:
+    """The density times all steps grows by at most e**(this a**2 / 2) on the way to Im x = a."""
+    return 1 + sum(width**-2 for _, _, width in steps)
+
+
+def _window(q: float, mu: float, steps, c: float) -> tuple[float, float]:
+    """Where a kept part is cut off. The ends depend on c alone, so that all of a line belongs to one measure."""
+    _, place, width = steps[-1]
+    low = steps[0][1] - 12 * steps[0][2] if steps[0][0] < 0 else -sqrt(2 * (DIGITS + 12))
+    for edge in np.arange(11.0, EDGE):
+        if edge**2 / 2 > DIGITS + 10 + ROOM + c * float(log_mixture(np.array(place + edge * width), q, mu)):
+            return low, place + edge * width
+    return low, place + EDGE * width
+
+
+def _log_terms(q: float, mu: float, steps, t: FloatArray, x: FloatArray) -> FloatArray:
+    """log of the kept density times h**(t + 1), a row for every t."""
+    return -x * x / 2 - LOG_SQRT_2PI + _log_kept(steps, x) + (t[:, None] + 1) * log_mixture(x, q, mu)
+
+
+def _log_modulus(q: float, mu: float, steps, c: float, y: FloatArray, count: int) -> FloatArray:
+    """log of a bound on |M(c + iv)| for all v >= y, by shifting the line of integration in x to Im x = b.
+
+    There |h| and arg h rise in x, and |Phi(u + iv)| is at most e**(v**2 / 2) Phi(u) and at most 1 + e**(v**2 / 2) Phi(-u).
+    The sum is over cells, each with the largest value that every factor has in it. Where the window is cut there are upright
+    pieces x + is, 0 < s < b: arg h(x + is) >= s min(arg h(x + ib) / b, mu times the share), whichever way it bends, so that
+    the exponent is at most a convex function of s, and largest at an end.
+    """
+    low, high = _window(q, mu, steps, c)
+    least = np.full(len(y), inf)
+    for b in TURNS * min(np.pi / (2 * mu), 9.5):
+        near = [place + (b + 13 * width) * np.linspace(-1, 1, count) for _, place, width in steps]
+        x = np.unique(np.clip(np.concatenate([*near, np.linspace(low, high, count), [0.0]]), low, high))
+        share = _share(x, q, mu)
+        size, argument = _turned(share, mu * b)
+        log_h = log_mixture(x, q, mu)
+        cell = np.log(np.diff(x)) + b * b / 2 - LOG_SQRT_2PI - np.minimum(np.abs(x[1:]), np.abs(x[:-1])) ** 2 / 2
+        cell += (c + 1) * (log_h + size)[1:]
+        for sign, place, width in steps:
+            u, grown = sign * (place - x) / width, (b / width) ** 2 / 2
+            up, down = np.maximum(u[1:], u[:-1]), np.minimum(u[1:], u[:-1])
+            cell += np.minimum(grown + log_ndtr(up), np.logaddexp(0.0, grown + log_ndtr(-down)))
+        total = logsumexp(cell - np.multiply.outer(y, argument[:-1]))
+        for end in (0, -1):
+            here = float(_log_terms(q, mu, steps, np.array([c]), x[[end]])[0, 0])
+            if end == 0 and steps[0][0] > 0:  # the line goes on to the left
+                total = np.logaddexp(total, b * b / 2 + float(log_ndtr(low)) + 1e-9)
+                continue
+            turned = y * min(argument[end], share[end] * mu * b)
+            total = np.logaddexp(total, here + log(b) + np.maximum(0.0, _blur(steps) * b * b / 2 - turned))
+        least = np.minimum(least, total + 1e-12)
+    return least
 
 
 def _flagged(q: float, mu: float, place: float, width: float) -> tuple[float, float, float]:
@@ -171,19 +186,20 @@ class _Kept(PoissonGaussianLoss):
 
     def _cumulant(self, t: FloatArray) -> FloatArray:
         """log M(t) for real t > 0, rounded up: the rule is exact to e**-50 since the modulus does not grow but by the blur."""
-        blur = 1 + sum(width**-2 for _, _, width in self.steps)
+        blur = _blur(self.steps)
         a = min(np.pi / (2 * self.mu), 9.5, sqrt(DIGITS / 2 / blur))
         step = 2 * np.pi * a / (DIGITS + 6 + blur * a * a / 2)
-        low = min([place - 12 * width for sign, place, width in self.steps if sign < 0], default=-sqrt(2 * (DIGITS + 12)))
-        high = min(place + EDGE * width for sign, place, width in self.steps if sign > 0)
+        low, high = _window(self.q, self.mu, self.steps, inf)
         x = low + step * np.arange(np.ceil((high - low) / step) + 1)
-        log_h = log_mixture(x, self.q, self.mu)
-        kept = sum(log_ndtr(sign * (place - x) / width) for sign, place, width in self.steps)
-        terms = -x * x / 2 - LOG_SQRT_2PI + log_h + kept + t[:, None] * log_h
+        terms = _log_terms(self.q, self.mu, self.steps, t, x)
         upright = blur * a * a / 2 + log(4 * a + 1)  # the contour's pieces at the ends; on the left there may be a tail instead
-        left = terms[:, 0] + upright if any(sign < 0 for sign, _, _ in self.steps) else float(log_ndtr(low)) + 1.0
-        ends = np.logaddexp(left, terms[:, -1] + upright)
-        return np.logaddexp(logsumexp(terms) + log(step), ends) + 1e-14
+        left = terms[:, 0] + upright if self.steps[0][0] < 0 else float(log_ndtr(low)) + 1.0
+        return np.logaddexp(logsumexp(terms) + log(step), np.logaddexp(left, terms[:, -1] + upright)) + 1e-14
+
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+        if len(self.steps) == 1:
+            return super()._modulus(c, y, copies)
+        return np.minimum(_log_modulus(self.q, self.mu, self.steps, c, y, COARSE), self._cumulant(np.array([c])))
 
 
 def can_flag(parts) -> bool:
