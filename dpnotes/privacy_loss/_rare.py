@@ -42,6 +42,8 @@ EDGE = 20.0  # widths of a smooth step from its middle to where it is cut off
 MARGINS = np.array([0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0])
 JUMPS = np.array([0.35, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.006])  # tried for the least jump, as fractions of epsilon
 APART = 7.5  # widths
+NARROW = 0.03
+FEW = 20.0
 POWERS = np.exp2(np.arange(-2.0, 60.0))
 SHARP = 1e-9  # relative excess that is asked for here
 ROOM = 40.0
@@ -372,7 +374,8 @@ class _Reading:
                 continue
             end, fall = self.flags.steps[loss]
             place, large = loss._output(np.array([cut, epsilon])).tolist()
-            width = min((large - place) / APART, 1.0)
+            slope = loss.mu * float(_share(np.array(place), loss.q, loss.mu))
+            width = min((large - place) / APART, NARROW * epsilon / slope, 1.0)
             masses.append(log(k) + log(_flagged(loss.q, loss.mu, place, width)[0]))
             overlaps.append(log(k) + _log_overlap(loss, place, width, end, fall))
             small.append((_Kept(loss, ((1, place, width), (1, end, fall))), k))
@@ -466,6 +469,12 @@ def _guess(parts, epsilon: FloatArray) -> FloatArray:
     """About log delta: one large loss, or many small ones."""
     single = [log(k) + loss._log_delta(epsilon) for loss, k in parts if _sampled(loss)]
     return np.minimum(np.logaddexp(logsumexp(single, axis=0), log_gaussian_hockey_stick(epsilon, _spread(parts, epsilon))), 0.0)
+
+
+def behind_wall(parts, epsilon: float, log_delta: float | None = None) -> bool:
+    """Whether losses are few and large at `epsilon`, or Chernoff's bound there, `log_delta`, is far above a guess at delta."""
+    few = epsilon > FEW * float(_spread(parts, np.array([epsilon]))[0])
+    return few or (log_delta is not None and float(_guess(parts, np.array([epsilon / 2]))[0]) < log_delta)
 
 
 def rare_log_delta_bounds(parts, epsilon: float) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
-from dpnotes.privacy_loss._rare import can_flag, rare_epsilon_bounds, rare_log_delta_bounds
+from dpnotes.privacy_loss._rare import behind_wall, can_flag, rare_epsilon_bounds, rare_log_delta_bounds
 from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 
 MOST_ATOMS = 60_000
@@ -263,16 +263,20 @@ class IndependentSum(PrivacyLoss):
         """Of the finite part: by one line; where rare large losses make that too long, by flagging them (`_rare`)."""
         if not can_flag(self.parts):
             return self._solver.log_delta_bounds(epsilon)
-        try:
-            low, high = Inversion(self.parts, hasty=self._many).log_delta_bounds(epsilon)
-        except TooSteep:
-            low, high = -np.inf, 0.0
-        if high - low > 1e-6:
-            other = rare_log_delta_bounds(self.parts, epsilon)
-            low, high = max(low, other[0]), min(high, other[1])
+        low, high = -np.inf, 0.0
+        first = (True, False) if behind_wall(self.parts, epsilon) else (False, True)
+        for flagged in first:
+            try:
+                own = (rare_log_delta_bounds(self.parts, epsilon) if flagged
+                       else Inversion(self.parts, hasty=self._many).log_delta_bounds(epsilon))
+            except TooSteep:
+                continue
+            low, high = max(low, own[0]), min(high, own[1])
+            if high - low <= 1e-6:
+                return low, high
         if high - low > 1e-2 and self._many:
-            other = Inversion(self.parts).log_delta_bounds(epsilon)
-            low, high = max(low, other[0]), min(high, other[1])
+            own = Inversion(self.parts).log_delta_bounds(epsilon)
+            low, high = max(low, own[0]), min(high, own[1])
         return low, high
 
     def _log_delta(self, epsilon: FloatArray) -> FloatArray:
@@ -299,21 +303,24 @@ class IndependentSum(PrivacyLoss):
         """Of the finite part, as in `_finite_bounds`."""
         if not can_flag(self.parts):
             return self._solver.epsilon_bounds(log_rest, slack)
-        try:
-            self._inversion = Inversion(self.parts, hasty=self._many)
-            lower, upper = self._inversion.epsilon_bounds(log_rest, slack)
-        except TooSteep:
-            lower, upper = 0.0, np.inf
-        if not upper - lower <= (1e-6 if self._many else 1e-4) * upper < np.inf:
-            if sum(k * part.delta(0.0) for part, k in self.parts) * (1 + 1e-9) <= delta:  # total variations add up at most
-                return 0.0, 0.0
-            highest = self._inversion.chernoff_epsilon(log_rest)
-            other = rare_epsilon_bounds(self.parts, log_rest, highest)
-            lower, upper = max(lower, other[0]), min(upper, other[1])
+        if sum(k * part.delta(0.0) for part, k in self.parts) * (1 + 1e-9) <= delta:  # total variations add up at most
+            return 0.0, 0.0
+        self._inversion = Inversion(self.parts, hasty=self._many)
+        lower, upper = 0.0, self._inversion.chernoff_epsilon(log_rest)
+        first = (True, False) if behind_wall(self.parts, upper, log_rest) else (False, True)
+        for flagged in first:
+            try:
+                own = (rare_epsilon_bounds(self.parts, log_rest, upper) if flagged
+                       else self._inversion.epsilon_bounds(log_rest, slack))
+            except TooSteep:
+                continue
+            lower, upper = max(lower, own[0]), min(upper, own[1])
+            if upper - lower <= (1e-6 if self._many else 1e-4) * upper < np.inf:
+                return lower, upper
         if upper - lower > 1e-3 * upper and self._many:
             self._inversion = Inversion(self.parts)
-            other = self._inversion.epsilon_bounds(log_rest, slack)
-            lower, upper = max(lower, other[0]), min(upper, other[1])
+            own = self._inversion.epsilon_bounds(log_rest, slack)
+            lower, upper = max(lower, own[0]), min(upper, own[1])
         return lower, upper
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
