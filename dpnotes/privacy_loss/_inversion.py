@@ -41,6 +41,7 @@ FEW_NODES = 100  # for a comparison
 HASTY = 2**15
 ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
 STRIDE = 8  # every eighth order says where to look closer
+AROUND = np.array([-16, -12, *range(-8, 9), 12, 16])
 COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
 
 
@@ -150,7 +151,8 @@ class Inversion:
         with np.errstate(invalid="ignore"):
             best = STRIDE * int(np.nanargmin(objective(*self.coarse)))
         if best not in self._near:
-            t = ORDERS[max(best - 16, 0) : best + 17]
+            near = best + AROUND
+            t = ORDERS[near[(near >= 0) & (near < len(ORDERS))]]
             k = self.cumulant(t)
             keep = np.isfinite(k)
             self._near[best] = t[keep], k[keep]
