@@ -219,16 +219,16 @@ class PoissonGaussianLoss(PrivacyLoss):
         outside = log1mexp(np.minimum(l[:edge], 0.0)) if self._remove else np.full(len(l) - edge, -np.inf)
         return tuple(np.concatenate([outside, part] if self._remove else [part, outside]) for part in (value, first))
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
         made = [orders for orders in self._orders.get(c, []) if orders.is_ready]
         orders = made[-1] if made else self._at(c).ready()  # the finest there is
         if copies >= MANY_COPIES or not self._whole:  # far enough up that the variance alone tells where the power dies
             spread = sqrt(float(orders.p @ np.square(orders.loss - orders.p @ orders.loss)))
             reach = 10 / (spread * sqrt(copies))
-            while (found := copies * orders.log_carried()) > -38 and orders.y < 100 * reach and orders.count < MOST_ROWS:
-                further = orders.y * min(max(sqrt(-40 / min(found, -1e-3)), 1.5), 8)  # the logarithm falls like -y**2
+            while (found := copies * orders.log_carried()) > drop and orders.y < 100 * reach and orders.count < MOST_ROWS:
+                further = orders.y * min(max(sqrt(1.1 * drop / min(found, -1e-3)), 1.5), 8)  # the logarithm falls like -y**2
                 orders = self._at(c, max(further, reach)).ready()
-            if found <= -38:
+            if found <= drop:
                 bound, far = orders.log_modulus_near(y), int(np.searchsorted(y, 4 * orders.y))
                 if far < len(y):
                     bound[far:] = np.minimum(bound[far:], orders.log_modulus(y[far:]))
