@@ -123,7 +123,7 @@ class GaussianLoss(PrivacyLoss):
         value = self._log_mgf(z)
         return value, 5 * UNIT * np.abs(z) * np.abs(z + 1) * self.mu**2 / 2
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
         return (c * (c + 1) - y * y) * self.mu**2 / 2
 
     def _key(self) -> tuple:
@@ -212,7 +212,7 @@ class LaplaceLoss(PrivacyLoss):
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         return self._moment(z)
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
         # The atoms, and the density's transform (e**(z b) - e**(-(z + 1) b)) / (4 (z + 1/2)).
         ends = np.logaddexp(c * self.bound, -(c + 1) * self.bound)
         falling = ends - np.log(2) + np.log1p(0.5 / np.hypot(c + 0.5, y))

@@ -41,6 +41,8 @@ FEW_NODES = 100  # for a comparison
 HASTY = 2**15
 ORDERS = np.exp2(np.arange(-40.0, 161.0) / 4)
 STRIDE = 8  # every eighth order says where to look closer
+AROUND = np.array([-16, -12, *range(-8, 9), 12, 16])
+FINE = np.exp2(np.arange(-10.0, 21) / 20)
 COUNTS = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 17.01, 0.25)).round()]))
 
 
@@ -150,11 +152,23 @@ class Inversion:
         with np.errstate(invalid="ignore"):
             best = STRIDE * int(np.nanargmin(objective(*self.coarse)))
         if best not in self._near:
-            t = ORDERS[max(best - 16, 0) : best + 17]
+            near = best + AROUND
+            t = ORDERS[near[(near >= 0) & (near < len(ORDERS))]]
             k = self.cumulant(t)
             keep = np.isfinite(k)
             self._near[best] = t[keep], k[keep]
         return self._near[best]
+
+    def _closer(self, t: FloatArray, k: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """More orders where Chernoff's bound is least, if there log M turns up like a wall between two of them."""
+        place = int(np.argmin(k - t * epsilon + log_chernoff(t)))
+        if not (2 <= place < len(t) - 4 and k[place + 2] > 8 * k[place] and (t[place + 1] - t[place]) * epsilon > 10):
+            return t, k
+        between = t[place] * FINE
+        if (key := ("closer", t[place])) not in self._near:
+            self._near[key] = between, self.cumulant(between)
+        left, right = t < between[0] * 0.99, t > between[-1] * 1.01
+        return tuple(np.concatenate([old[left], new, old[right]]) for old, new in ((t, between), (k, self._near[key][1])))
 
     @property
     def coarse(self) -> tuple[FloatArray, FloatArray]:
@@ -175,7 +189,7 @@ class Inversion:
             # Far from the saddle point the terms cancel: allow three digits of that.
             cost = np.where(height > max(log_value, np.min(height)) + 7, np.inf, period * (1 + 0.3 * (height - np.min(height))))
             best = int(np.argmin(cost))
-            if not again or right[best] < 1.5 * need / t[best] or len(t) < 5:
+            if not again or right[best] < 1.5 * need / t[best] or len(t) < 5 or t[min(best + 1, len(t) - 1)] < 1.1 * t[best]:
                 break
             # A wall of rare large losses, where log M turns up steeply: look closer.
             low, high = t[max(best - 1, 0)], t[min(best + 3, len(t) - 1)]
@@ -192,16 +206,16 @@ class Inversion:
 
     def _reach(self, c: float, period: float, t: FloatArray, k: FloatArray) -> float:
         """A guess how far up |M(c + iy)| counts, from the curvature of log M: 25 standard deviations, and some nodes."""
-        place = min(max(int(np.searchsorted(t, c)), 1), len(t) - 2)
+        place = min(max(int(np.searchsorted(t, 0.7 * c)), 1), len(t) - 2)  # on this side of a wall
         slopes = np.diff(k[place - 1 : place + 2]) / np.diff(t[place - 1 : place + 2])
         curvature = 2 * (slopes[1] - slopes[0]) / (t[place + 1] - t[place - 1])
         return float(np.clip(25 / np.sqrt(max(curvature, 1e-300)), 16 * 2 * np.pi / period, 200 * 2 * np.pi / period))
 
-    def _modulus(self, c: float, y: FloatArray) -> FloatArray:
-        """log of a bound on |M(c + iv)| for all v >= y, which falls in y; y in rising order."""
+    def _modulus(self, c: float, y: FloatArray, drop: float = -38.0) -> FloatArray:
+        """log of a bound on |M(c + iv)| for all v >= y, which falls in y; y in rising order. No need to know more than `drop`."""
         total = np.zeros(len(y))
         for loss, k in self.parts:
-            bound = loss._modulus(c, y, k)
+            bound = loss._modulus(c, y, k, drop)
             total += k * bound + 1e-14 * k * np.abs(bound)
         return total
 
@@ -212,9 +226,11 @@ class Inversion:
         for loss, _ in self.parts:
             loss._expect(c, reach)
         few = int(np.searchsorted(self.counts, 512))
+        least = self.counts[0] * (2 * pi / period)
+        drop = log(self.sharpest * pi * least) - 1 + c * epsilon + log_value - float(k[np.searchsorted(t, c)])
         for counts in (self.counts[:few], self.counts[few - 1 :]):  # most need few
             y = counts * (2 * np.pi / period)
-            modulus = self._modulus(c, y)
+            modulus = self._modulus(c, y, drop)
             left = modulus - np.log(np.pi * y) - c * epsilon - log_value  # log of the rest of the integral over the value
             place = int(np.searchsorted(-left, -np.log(self.sharpest)))
             if place < len(counts):
@@ -262,7 +278,7 @@ class Inversion:
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper) around log delta(epsilon) of the finite part."""
-        t, k = self._orders(lambda t, k: k - t * epsilon + log_chernoff(t))
+        t, k = self._closer(*self._orders(lambda t, k: k - t * epsilon + log_chernoff(t)), epsilon)
         chernoff = float(np.min(k - t * epsilon + log_chernoff(t)))
         lower, upper, estimate = -np.inf, min(chernoff, self.log_mass), chernoff - 3.0
         for _ in range(4):
@@ -313,12 +329,16 @@ class Inversion:
         room = exp(min(log_delta - factor, 700.0)) * (1 - 1e-12) - total - error
         if room <= 0:
             return False
-        self.line.modulus = float(self._modulus(line.c, line.y[-1:])[0])
-        return self._log_rest(epsilon, 0.0, False) - factor <= log(room)
+        rest = log(room) + factor  # what the integral beyond the last node may be
+        drop = rest + line.c * epsilon + log(pi * line.y[-1]) - self.line.level
+        self.line.modulus = float(self._modulus(line.c, line.y[-1:], drop)[0])
+        return self._log_rest(epsilon, 0.0, False) <= rest
 
     def epsilon_bounds(self, log_delta: float, slack: float) -> tuple[float, float]:
         """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta +- slack, for the finite part."""
         t, k = self._orders(lambda t, k: (k + log_chernoff(t) - log_delta) / t)
+        upper = float(np.min((k + log_chernoff(t) - log_delta + slack) / t))
+        t, k = self._closer(t, k, upper)
         upper = float(np.min((k + log_chernoff(t) - log_delta + slack) / t))
         lower, epsilon, width = 0.0, upper, np.inf
         for _ in range(4):

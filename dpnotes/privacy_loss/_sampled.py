@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, log2, sqrt
+
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
@@ -66,7 +68,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         self.minimum, self.maximum = (edge, np.inf) if direction == "remove" else (-np.inf, -edge)
         self._inner = GaussianLoss(self.mu)
         self._cumulants: dict[tuple, FloatArray] = {}
-        self._orders: dict[float, Orders] = {}
+        self._orders: dict[float, list[Orders]] = {}
         self._nodes: dict[tuple[float, float], tuple[np.ndarray, FloatArray]] = {}
 
     def __getnewargs__(self) -> tuple:
@@ -136,17 +138,17 @@ class PoissonGaussianLoss(PrivacyLoss):
     def _quadrature(self, c: float, y: float) -> Orders:
         return Orders(self.q, self.mu, self._remove, c, y)
 
-    def _at(self, c: float, y: float = 0.0, keep: bool = True) -> Orders:
-        """The quadrature for real part c, fine enough for imaginary parts up to y; not `keep`: and not much finer."""
-        kept = self._orders.get(c)
-        if kept is None or kept.y < y or (kept.y > 1.5 * y and kept.count > 1000 and not keep):
-            generous = 2 ** (np.ceil(2 * np.log2(y)) / 2) if y > 0 else 0.0  # so that the next line with this c may use it too
-            kept = self._quadrature(c, generous)
-            if keep:
-                if len(self._orders) > 40:
-                    self._orders.clear()
-                self._orders[c] = kept
-        return kept
+    def _at(self, c: float, y: float = 0.0) -> Orders:
+        """The coarsest quadrature for real part c that is fine enough for imaginary parts up to y."""
+        if len(self._orders) > 40:
+            self._orders.clear()
+        kept = self._orders.setdefault(c, [])
+        fine = [orders for orders in kept if orders.y >= y]
+        if not fine or (fine[0].y > 1.5 * y > 0 and fine[0].count > 1000):
+            generous = 2 ** (ceil(2 * log2(y)) / 2) if y > 0 else 0.0  # so that the next line with this c may use it too
+            fine = [self._quadrature(c, generous)]
+            kept[:] = sorted([*kept, *fine], key=lambda orders: orders.y)
+        return fine[0]
 
     def _log_mgf(self, t: np.ndarray) -> np.ndarray:
         t = np.asarray(t)
@@ -188,7 +190,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         value, error = self._nodes.get(key, ((), ()))
         if len(value) >= len(z):
             return value[: len(z)], error[: len(z)]
-        orders = self._at(key[0], float(z[-1].imag), keep=False)
+        orders = self._at(key[0], float(z[-1].imag))
         # The transform's error grows like |z|**2 and is raised to the power: it is for few copies.
         if self._whole and len(z) > FEW_NODES and len(z) * orders.count > MOST_WORK * (1 if copies < MANY_COPIES else 30):
             return moments_from_delta(self, z, seen=40.0 if self._fine else 26.0)
@@ -217,16 +219,20 @@ class PoissonGaussianLoss(PrivacyLoss):
         outside = log1mexp(np.minimum(l[:edge], 0.0)) if self._remove else np.full(len(l) - edge, -np.inf)
         return tuple(np.concatenate([outside, part] if self._remove else [part, outside]) for part in (value, first))
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
-        orders = self._at(c).ready()
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
+        made = [orders for orders in self._orders.get(c, []) if orders.is_ready]
+        orders = made[-1] if made else self._at(c).ready()  # the finest there is
         if copies >= MANY_COPIES or not self._whole:  # far enough up that the variance alone tells where the power dies
-            spread = np.sqrt(float(orders.p @ np.square(orders.loss - orders.p @ orders.loss)))
-            reach = 10 / (spread * np.sqrt(copies))
-            while (found := copies * orders.log_carried()) > -38 and orders.y < 100 * reach and orders.count < MOST_ROWS:
-                further = orders.y * float(np.clip(np.sqrt(-38 / min(found, -1e-3)), 1.5, 6))  # the logarithm falls like -y**2
+            spread = sqrt(float(orders.p @ np.square(orders.loss - orders.p @ orders.loss)))
+            reach = 10 / (spread * sqrt(copies))
+            while (found := copies * orders.log_carried()) > drop and orders.y < 100 * reach and orders.count < MOST_ROWS:
+                further = orders.y * min(max(sqrt(1.1 * drop / min(found, -1e-3)), 1.5), 8)  # the logarithm falls like -y**2
                 orders = self._at(c, max(further, reach)).ready()
-            if y[-1] <= 4 * orders.y and copies * orders.log_carried() <= -38:
-                return orders.log_modulus_near(y)
+            if found <= drop:
+                bound, far = orders.log_modulus_near(y), int(np.searchsorted(y, 4 * orders.y))
+                if far < len(y):
+                    bound[far:] = np.minimum(bound[far:], orders.log_modulus(y[far:]))
+                return bound
         far = orders.log_modulus(y)
         return far if orders.y == 0 else np.minimum(far, orders.log_modulus_near(y))
 

@@ -19,7 +19,7 @@ carries what the shifts know at n v back to v.
 
 from __future__ import annotations
 
-from math import frexp, ldexp
+from math import ceil, floor, frexp, ldexp, log2
 
 import numpy as np
 from scipy.special import expit
@@ -67,10 +67,15 @@ def _log_one_plus(real: FloatArray, imaginary: FloatArray) -> np.ndarray:
 
 
 def _turns(step: FloatArray, loss: FloatArray) -> np.ndarray:
-    """e**(2i step loss) - 1, for all pairs."""
-    angle = np.multiply.outer(step, loss)
-    sine = np.sin(angle)
-    return 2 * sine * (1j * np.cos(angle) - sine)
+    """e**(2i step loss) - 1 for all pairs, right to 12 roundings (of NumPy's tangent to 8): 2 T (i - T) / (1 + T**2).
+
+    T is the tangent of half the angle: NumPy has it several times as fast as sine and cosine.
+    """
+    tangent = np.tan(np.multiply.outer(step, loss))
+    turns = np.empty(tangent.shape, complex)
+    turns.imag = scale = 2 * tangent / (1 + tangent * tangent)
+    np.multiply(scale, -tangent, out=turns.real)
+    return turns
 
 
 def _weighted(log_weight: FloatArray, u: FloatArray) -> FloatArray:
@@ -93,12 +98,12 @@ class Orders:
         self.a, step = self._step(self.low, self.high)
         self.count = int(min(np.ceil((self.high - self.low) / step), MOST_NODES))
         self.step = (self.high - self.low) / self.count
-        self._ready, self._shifted, self._near = False, None, None
+        self.is_ready, self._shifted, self._near = False, None, None
         self._anchors: dict[int, FloatArray] = {}
 
     def ready(self) -> Orders:
         """With nodes and weights: they are made on first use, since a caller may only want to know how many."""
-        while not self._ready:
+        while not self.is_ready:
             digits, exponent = frexp(self.step)  # few digits: then its multiples, the nodes, are exact
             self.step = ldexp(round(digits * 2**24), exponent - 24)
             first = np.floor(self.low / self.step)
@@ -112,8 +117,8 @@ class Orders:
             self.loss_error = UNIT * (9 * np.abs(log_h) + self.share * exponent)
             self._tilt(log_weight, x)
             # The slope bound in each cell can be much too large; it shrinks with the cell.
-            self._ready = self.error < 1e-12 or 2 * len(x) > MOST_RETRIED
-            self.step /= 1 if self._ready else 2
+            self.is_ready = self.error < 1e-12 or 2 * len(x) > MOST_RETRIED
+            self.step /= 1 if self.is_ready else 2
             self.count = len(x)
         return self
 
@@ -245,11 +250,10 @@ class Orders:
         rows = max(1, 2_000_000 // len(self.x))
         for first in range(0, len(y), rows):
             part = slice(first, first + rows)
-            angle = np.multiply.outer(y[part] / 2, self.loss)
-            sine, cosine = np.sin(angle), np.cos(angle)
-            half = self.p * sine
-            value[part] = _log_one_plus(-2 * np.sum(half * sine, axis=-1), 2 * np.sum(half * cosine, axis=-1))
-            rounding[part] = np.abs(half) @ (2 * self.spread + 56 * UNIT) + np.abs(y[part]) * drift
+            terms = self.p * _turns(y[part] / 2, self.loss)
+            sums = terms.sum(axis=-1)
+            value[part] = _log_one_plus(sums.real, sums.imag)
+            rounding[part] = np.abs(terms) @ (self.spread + 36 * UNIT) + np.abs(y[part]) * drift
         return self._with_error(value, rounding)
 
     def on_grid(self, step: float, count: int) -> tuple[np.ndarray, FloatArray]:
@@ -260,7 +264,7 @@ class Orders:
         n = int(np.ceil(np.sqrt(count)))
         multiples = n * np.arange(-(-count // n)), np.arange(n)
         sums, rounding = np.zeros((len(multiples[0]), n), complex), np.zeros((len(multiples[0]), n))
-        # A and B are right to 6 roundings and added pairwise; A B is right to 16, added in blocks, and at most
+        # A and B are right to 12 roundings and added pairwise; A B is right to 28, added in blocks, and at most
         # (|A|**2 + |B|**2) / 2. The weights are off by `spread`.
         blocks = -(-len(self.p) // BLOCK)
         for first in range(0, len(self.p), 32 * BLOCK):
@@ -269,8 +273,8 @@ class Orders:
             far, near = (_turns(one * (step / 2), loss) for one in multiples)
             for i in range(0, len(p), BLOCK):
                 sums += (p[i : i + BLOCK] * far[:, i : i + BLOCK]) @ near[:, i : i + BLOCK].T
-            sums += np.sum(p * far, axis=1)[:, None] + np.sum(p * near, axis=1)
-            once, twice = p * (self.spread[here] + UNIT * (40 + blocks / 16)), p * (UNIT / 2 * (16 + BLOCK + blocks))
+            sums += (p * far).sum(axis=1)[:, None] + (p * near).sum(axis=1)
+            once, twice = p * (self.spread[here] + UNIT * (46 + blocks / 16)), p * (UNIT / 2 * (28 + BLOCK + blocks))
             unsure = [size @ once + (size * size) @ twice for size in (np.abs(far), np.abs(near))]
             rounding += unsure[0][:, None] + unsure[1]
         drift = float(self.p @ self.loss_error) + 12 * UNIT * float(self.p @ np.abs(self.loss))
@@ -285,7 +289,7 @@ class Orders:
     def log_modulus(self, y: FloatArray) -> FloatArray:
         """Bounds on log|M(c + iv)| for all v >= y, y rising: the best of some shifts of the line of integration in x.
 
-        log E[e**(-y argument)] is convex in y, so that between two powers of 2 a straight line is a bound, too.
+        log E[e**(-y argument)] is convex in y, so that between two doublings of `self.y` a straight line is a bound, too.
         """
         if self._shifted is None:
             shifts = SHIFTS * self.widest
@@ -294,13 +298,14 @@ class Orders:
             missed = np.exp(np.minimum(self.strip - decay - log1mexp(-decay) + np.log(2), 50.0))
             missed += np.exp(np.minimum(self._outside_turned(shifts, 0.0), 50.0))
             self._shifted = shifts, self.power * size, argument, missed
-        first, last = int(np.floor(np.log2(y[0]))), int(np.ceil(np.log2(y[-1])))
+        unit = self.y or 1.0
+        first, last = floor(log2(y[0] / unit)), ceil(log2(y[-1] / unit))
         new = [j for j in range(first, last + 1) if j not in self._anchors]
         if new:
             shifts, turned, argument, missed = self._shifted
-            inside = np.exp(turned - np.exp2(new)[:, None, None] * argument) @ self.p
+            inside = np.exp(turned - (unit * np.exp2(new))[:, None, None] * argument) @ self.p
             self._anchors.update(zip(new, shifts * shifts / 2 + np.log(inside * (1 + 1e-12) + missed), strict=True))
-        at, lines = np.exp2(np.arange(first, last + 1)), np.array([self._anchors[j] for j in range(first, last + 1)])
+        at, lines = unit * np.exp2(np.arange(first, last + 1)), np.array([self._anchors[j] for j in range(first, last + 1)])
         place = np.minimum(np.searchsorted(at, y, "right"), len(at) - 1)
         before = np.maximum(place - 1, 0)
         part = np.where(place > 0, (y - at[before]) / np.maximum(at[place] - at[before], 1e-300), 0.0)[:, None]
@@ -316,7 +321,7 @@ class Orders:
             second, fourth = 2 * (w[0] * w[2] - w[1] ** 2), 2 * w[0] * w[4] - 8 * w[1] * w[3] + 6 * w[2] ** 2
             room = UNIT * 8 * (len(order) + 20)  # for the rounding: every product is at most w_0 w_2 or w_0 w_4
             second, fourth = second - room * w[0] * w[2], fourth + room * w[0] * w[4]
-            n = np.array([1.0, 2, 3, 4, 6, 8])
+            n = np.array([1.0, 2, 4, 8])
             beyond = float(np.max(-np.expm1(2 * (self.log_modulus(n * self.y) - self.level)) / n**2))
             v = self.y * np.exp2(np.arange(-100.0, 1) / 8)
             square = (v * v)[:, None]
