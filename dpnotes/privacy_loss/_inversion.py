@@ -274,7 +274,7 @@ class Inversion:
                 return -np.inf, 0.0, slope
             _, wide, wide_factor, _ = self._reading(epsilon, (2 + s * s) * s, False)
             low = 2 * low - wide * np.exp(wide_factor - factor) * (1 + 1e-15)
-        return _log(low) + factor, _log(high) + factor, slope
+        return _log(low) + factor, (inf if np.isnan(high) else _log(high)) + factor, slope  # no number: no bound
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper) around log delta(epsilon) of the finite part."""

@@ -198,9 +198,9 @@ class _Kept(PoissonGaussianLoss):
         left = terms[:, 0] + upright if self.steps[0][0] < 0 else float(log_ndtr(low)) + 1.0
         return np.logaddexp(logsumexp(terms) + log(step), np.logaddexp(left, terms[:, -1] + upright)) + 1e-14
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
         if len(self.steps) == 1:
-            return super()._modulus(c, y, copies)
+            return super()._modulus(c, y, copies, drop)
         return np.minimum(_log_modulus(self.q, self.mu, self.steps, c, y, COARSE), self._cumulant(np.array([c])))
 
 
@@ -306,7 +306,7 @@ class _Jumps:
         base, more = self._real(t)
         return base + more + log1mexp(-more) + 1e-12
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
         """|prod (a + b)**k - prod a**k| <= sum of k |b| (|a| + |b|)**(k - 1) times the other factors: only J need die."""
         base, more = self._real(np.array([c]))
         fall = np.full(len(y), -inf)

@@ -139,10 +139,7 @@ class Orders:
         k, edge = self.power, np.log1p(-self.q)
         digits = DIGITS + 12 * (self.c < 0)
         if k <= 0:
-            digits += k * edge
-            # to the right the strip's modulus may grow by e**(y mu a) cos(mu a / 2)**k before e**(-x**2 / 2) wins
-            turn = self.mu * self.widest
-            return -np.sqrt(2 * digits), np.sqrt(2 * (digits + self.y * turn + k * np.log(np.cos(turn / 2))))
+            return -np.sqrt(2 * (digits + k * edge)), np.sqrt(2 * (digits + k * edge))
         top = max(k, 1.0)
         growth = np.log(self.q) + top * (top - 1) * self.mu**2 / 2
         whole = max(0.0, (top - 1) * np.log(self.q) + growth)  # a lower bound of log M(c): M >= 1 and h >= q R
@@ -192,8 +189,8 @@ class Orders:
         self.spread = relative
         self.log_p = log_p
         self.strip, strip = self._strips(log_p, np.array([self.widest, self.a]), np.array([0.0, self.y]))
+        self._first, self._last = float(self.share[0]), float(self.share[-1])
         self.outside = self._outside()
-        self._first = float(self.share[0])
         decay = 2 * np.pi * self.a / self.step
         missed = np.logaddexp(strip, self._outside_turned(self.a, self.y)) - decay - log1mexp(-decay)
         # the same for the subtracted 1 and h, whose integrals along the strip are at most e**(a**2 / 2)
@@ -226,9 +223,9 @@ class Orders:
             """log of integral plus step times sum of the normal density beyond this distance from its center."""
             return -distance * distance / 2 + np.log(self.step + 1.3) if distance > 0 else 1.0
 
-        if k <= 0:  # h rises from 1 - q
-            ends = k * np.log1p(-self.q), k * float(log_mixture(high, self.q, self.mu))
-            return ends[0] + tail(-low) - self.level, ends[1] + tail(high) - self.level
+        if k <= 0:  # |h| rises in x, from 1 - q, and falls along the upright piece at the end (`_outside_turned`)
+            least = float(log_mixture(high, self.q, self.mu) + _turned(self._last, self.mu * self.a)[0])
+            return k * np.log1p(-self.q) + tail(-low) - self.level, k * least + tail(high) + float(np.log1p(self.a)) - self.level
         top = max(k, 1.0)
         growth = np.log(self.q) + top * (top - 1) * self.mu**2 / 2
         left = np.logaddexp(tail(-low), growth + tail(top * self.mu - low))
@@ -236,12 +233,22 @@ class Orders:
         return float(left) - self.level, float(right) - self.level
 
     def _outside_turned(self, a: FloatArray, y: float) -> FloatArray:
-        """log of a bound on the integral of the modulus along Im x = +-a, outside the window, relative to M(c)."""
+        """log of a bound on the integral of the modulus along Im x = +-a, outside the window, relative to M(c).
+
+        For powers below 0 the line ends with the window on the right, where an upright piece takes it back to the axis. There
+        arg h(x + is) / s is largest at an end, so that y times it, less 2 pi s / step, plus s**2 / 2 is below a convex
+        function that is 0 at s = 0 (`_outside`) and here at s = a.
+        """
         size, argument = _turned(self._first, self.mu * a)  # the argument rises in x, up to mu a
-        most = max(-self.power, 0.0) * -np.log(np.cos(self.mu * a / 2))  # |h(x + ia)| is smallest against h(x) at a share 1/2
-        shrink = max(-self.power, 0.0) * -size if self._first < 0.4 else most
         left, right = self.outside
-        return np.logaddexp(left + y * argument + shrink, right + y * self.mu * a + most) + a * a / 2
+        if self.power > 0:
+            return np.logaddexp(left + y * argument, right + y * self.mu * a) + a * a / 2
+        most = -self.power * -np.log(np.cos(self.mu * a / 2))  # |h(x + ia)| is smallest against h(x) at a share 1/2
+        left = left + y * argument + (self.power * size if self._first < 0.4 else most)
+        least, last = _turned(self._last, self.mu * a)
+        right = right + self.power * (least - _turned(self._last, self.mu * self.a)[0])
+        right = right + np.maximum(np.log1p(a) - np.log1p(self.a), 0.0) + y * np.maximum(self._last * self.mu * a, last)
+        return np.logaddexp(left, right) + a * a / 2
 
     def on_line(self, y: FloatArray) -> tuple[np.ndarray, FloatArray]:
         """log M(c + iy) and a bound on the relative error of each M."""
@@ -383,7 +390,8 @@ def cumulant_step(q: float, mu: float, remove: bool, power: FloatArray) -> Float
     """A step that makes the rule exact to e**-50 for each real power."""
     a = np.full(power.shape, min(np.pi / (2 * mu), 9.5))
     rise = np.zeros(power.shape)
-    if not remove:  # |h(x + ia)|**-c grows along the strip by at most cos(mu a / 2)**-c
-        a = np.minimum(a, np.sqrt(80 / np.maximum(-power, 1.0)) / mu)
-        rise = np.maximum(-power, 0.0) * -np.log(np.cos(mu * a / 2))
+    if not remove:  # along the strip |h(x + ia)|**-c is at most (1 - q)**-c, and h(x)**-c cos(mu a / 2)**-c
+        most = np.maximum(power * np.log1p(-q), 0.0)
+        a = np.where(most < 20, a, np.minimum(a, np.sqrt(80 / np.maximum(-power, 1.0)) / mu))
+        rise = np.minimum(np.maximum(-power, 0.0) * -np.log(np.cos(mu * a / 2)), most)
     return 2 * np.pi * a / (DIGITS + 2 + a * a / 2 + rise)
