@@ -362,6 +362,11 @@ class Inversion:
                 loss._fine = True
         return lower, upper
 
+    def chernoff(self, epsilon: float) -> float:
+        """Chernoff's bound on log delta(epsilon)."""
+        t, k = self._orders(lambda t, k: k - t * epsilon + log_chernoff(t))
+        return min(float(np.min(k - t * epsilon + log_chernoff(t))), self.log_mass)
+
     def chernoff_epsilon(self, log_delta: float) -> float:
         """An epsilon that is enough at `log_delta`, by Chernoff's bound."""
         t, k = self._orders(lambda t, k: (k + log_chernoff(t) - log_delta) / t)

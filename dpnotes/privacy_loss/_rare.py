@@ -1,4 +1,4 @@
-"""delta behind a wall of rare large losses: they are flagged, and counted in closed form.
+"""delta behind a wall of rare large losses: they are flagged and counted in closed form, the others told apart by their size.
 
 Where few steps are ever sampled (q T small, sigma small, delta tiny), log M(t) turns up like a wall as soon as e**(t L) sees
 a loss that occurs in one run of many, and the contour of `_inversion` needs orders on this side of the wall, whose period is
@@ -11,15 +11,17 @@ ratios stay what they are, and delta(epsilon) = E[(1 - e**(epsilon - L))_+] is t
   e**(a**2 / (2 w**2)), since |Phi(u + iv)| <= e**(v**2 / 2) Phi(u).
 * Some flag. Then L > epsilon but for a sliver, so that the positive part does nothing: P[flag] - e**epsilon Q[flag], both in
   closed form. That is never too much, and too little by E[(e**(epsilon - L) - 1)_+; flag], which Markov's inequality bounds:
-  (e**a - 1)_+ <= C e**(s a) for s > 1.
+  (e**a - 1)_+ <= C e**(s a) for s > 1. X is put as near to epsilon as this may be seen.
 
 Where epsilon is many standard deviations of the small losses, the kept part itself is a heap of small losses and few jumps of
-the size of epsilon, and no contour resolves the former. A second flag, between the two, tells them apart, and a sum over the
-number n of jumps remains, with binomial coefficients, whose n-th term has the moments M_small**(T - n) M_jump**n, each with a
-line of its own. M_jump dies soon, and no term but n = 0, for which Chernoff's bound is enough, needs the small losses resolved.
+the size of epsilon, and no contour resolves the former. A second smooth step, below epsilon, tells jumps from small losses.
+With their moments J and S, (S + J)**T - S**T is the part with at least one jump, on one line for all their numbers. For the
+rest of its integral it is enough that J dies: |(a + b)**T - a**T| <= T |b| (|a| + |b|)**(T - 1). And what is made of small
+losses alone, Chernoff's bound on S**T shows to be nothing. Here S is taken without the first step, so that 1 - S has a closed
+form; what then is both small and flagged can only be too much in (S + J)**T - S**T, by at most T times its mass.
 
-The integrals over x end where a smooth step has fallen below e**-60: beyond, the flag is taken as certain, which changes its
-probabilities by a factor within 1e-26 of 1.
+The integrals over x end where a smooth step has fallen below e**-60: beyond, the flag (or the jump) is taken as certain, which
+changes probabilities by a factor within 1e-26 of 1.
 """
 
 from __future__ import annotations
@@ -36,21 +38,20 @@ from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._sampled import PoissonGaussianLoss
 from dpnotes.privacy_loss._sampled_moments import DIGITS, Orders, _log_one_plus, _share, _turned, log_mixture
 from dpnotes.privacy_loss._special import LOG_SQRT_2PI, UNIT, TooSteep, log1mexp, log_gaussian_hockey_stick, logsumexp
-from dpnotes.privacy_loss._transform import log_chernoff
 
-EDGE = 20.0  # widths of a smooth step from its middle to where it is cut off
+EDGE = 20.0  # widths of a smooth step from its middle to where it is cut off, at most
+ROOM = 40.0  # for the modulus to grow along a strip: e**ROOM
 MARGINS = np.array([0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0])
 JUMPS = np.array([0.35, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.006])  # tried for the least jump, as fractions of epsilon
-APART = 7.5  # widths
-NARROW = 0.03
-FEW = 20.0
+APART = 7.5  # widths between the least jump and epsilon, at least
+NARROW = 0.03  # of epsilon is the loss within one width at the least jump, at most
+TURNS = np.array([1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01])  # shifts, as fractions of the widest
+COARSE, FINE = 200, 3000  # cells a step: where J has to die at all, and where |M| is raised to a high power
 POWERS = np.exp2(np.arange(-2.0, 60.0))
 SHARP = 1e-9  # relative excess that is asked for here
-ROOM = 40.0
-TURNS = np.array([1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01])
-COARSE, FINE = 200, 3000
 SEEN = 24.0  # e**-SEEN is not
-ENOUGH = 1e-8
+ENOUGH = 1e-8  # relative width that is not narrowed further
+FEW = 20.0  # standard deviations of the small losses in epsilon, from where losses are few and large
 FEWER = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 13.01, 0.25)).round()]))
 
 
@@ -58,8 +59,7 @@ class _KeptOrders(Orders):
     """The quadrature of a kept part: the weight carries Phi(sign (place - x) / width) for every smooth step."""
 
     def __init__(self, q, mu, c, y, steps) -> None:
-        self.steps = steps  # (sign, place, width): sign 1 keeps what is left of the place
-        self.blur = _blur(steps)
+        self.steps, self.blur = steps, _blur(steps)
         super().__init__(q, mu, True, c, y)
 
     def _log_kept(self, x):
@@ -80,7 +80,7 @@ class _KeptOrders(Orders):
 
     def _window(self):
         low, high = _window(self.q, self.mu, self.steps, self.c)
-        if self.y:  # even at the end the modulus grows by at most e**ROOM along the strip
+        if self.y:
             loss = float(log_mixture(np.array(high), self.q, self.mu))
             self.widest = min(self.widest, ROOM / (self.y * self.mu * min(loss, 1.0)))
         return low, high
@@ -90,7 +90,7 @@ class _KeptOrders(Orders):
         ends = np.array([self.x[0] - self.step / 2, self.x[-1] + self.step / 2])
         upright = _log_terms(self.q, self.mu, self.steps, np.array([self.c]), ends)[0] - self.level + log(2 * self.widest + 1)
         upright += self.blur * self.a**2 / 2 + self.y * _turned(_share(ends, self.q, self.mu), self.mu * self.a)[1]
-        return (float(upright[0]) if self.steps[0][0] < 0 else super()._outside()[0]), float(upright[1])
+        return (float(upright[0]) if _is_cut(self.steps) else super()._outside()[0]), float(upright[1])
 
     def _outside_turned(self, a, y):
         return np.logaddexp(*self.outside) + self.blur * np.square(a) / 2
@@ -103,19 +103,25 @@ class _KeptOrders(Orders):
         self.error += 1e-24
 
 
+# `steps` are (sign, place, width), from left to right; sign 1 keeps what is left of the place, and the last step has it.
 def _log_kept(steps, x: FloatArray) -> FloatArray:
     return sum(log_ndtr(sign * (place - x) / width) for sign, place, width in steps)
 
 
 def _blur(steps) -> float:
-    """The density times all steps grows by at most e**(this a**2 / 2) on the way to Im x = a."""
+    """The normal density times all steps grows by at most e**(this a**2 / 2) on the way to Im x = a."""
     return 1 + sum(width**-2 for _, _, width in steps)
+
+
+def _is_cut(steps) -> bool:
+    """Whether the first step rises, so that the window is cut off on the left, too."""
+    return steps[0][0] < 0
 
 
 def _window(q: float, mu: float, steps, c: float) -> tuple[float, float]:
     """Where a kept part is cut off. The ends depend on c alone, so that all of a line belongs to one measure."""
+    low = steps[0][1] - 12 * steps[0][2] if _is_cut(steps) else -sqrt(2 * (DIGITS + 12))
     _, place, width = steps[-1]
-    low = steps[0][1] - 12 * steps[0][2] if steps[0][0] < 0 else -sqrt(2 * (DIGITS + 12))
     for edge in np.arange(11.0, EDGE):
         if edge**2 / 2 > DIGITS + 10 + ROOM + c * float(log_mixture(np.array(place + edge * width), q, mu)):
             return low, place + edge * width
@@ -132,8 +138,8 @@ def _log_modulus(q: float, mu: float, steps, c: float, y: FloatArray, count: int
 
     There |h| and arg h rise in x, and |Phi(u + iv)| is at most e**(v**2 / 2) Phi(u) and at most 1 + e**(v**2 / 2) Phi(-u).
     The sum is over cells, each with the largest value that every factor has in it. Where the window is cut there are upright
-    pieces x + is, 0 < s < b: arg h(x + is) >= s min(arg h(x + ib) / b, mu times the share), whichever way it bends, so that
-    the exponent is at most a convex function of s, and largest at an end.
+    pieces x + is, 0 < s < b. On them arg h is at least s min(arg h(x + ib) / b, mu times the share), whichever way it bends
+    in s, so that the exponent is at most a convex function of s, and largest at an end.
     """
     low, high = _window(q, mu, steps, c)
     least = np.full(len(y), inf)
@@ -142,22 +148,21 @@ def _log_modulus(q: float, mu: float, steps, c: float, y: FloatArray, count: int
         x = np.unique(np.clip(np.concatenate([*near, np.linspace(low, high, count), [0.0]]), low, high))
         share = _share(x, q, mu)
         size, argument = _turned(share, mu * b)
-        log_h = log_mixture(x, q, mu)
         cell = np.log(np.diff(x)) + b * b / 2 - LOG_SQRT_2PI - np.minimum(np.abs(x[1:]), np.abs(x[:-1])) ** 2 / 2
-        cell += (c + 1) * (log_h + size)[1:]
+        cell += (c + 1) * (log_mixture(x, q, mu) + size)[1:]
+        bent, flat = np.full(2, b * b / 2), np.zeros(2)  # at the ends
         for sign, place, width in steps:
             u, grown = sign * (place - x) / width, (b / width) ** 2 / 2
-            up, down = np.maximum(u[1:], u[:-1]), np.minimum(u[1:], u[:-1])
-            cell += np.minimum(grown + log_ndtr(up), np.logaddexp(0.0, grown + log_ndtr(-down)))
+            rising, falling = grown + log_ndtr(u), np.logaddexp(0.0, grown + log_ndtr(-u))
+            cell += np.minimum(np.maximum(rising[1:], rising[:-1]), np.maximum(falling[1:], falling[:-1]))
+            small = (falling < rising)[[0, -1]]
+            bent, flat = bent + np.where(small, 0.0, grown), flat + np.where(small, (falling - log_ndtr(u))[[0, -1]], 0.0)
         total = logsumexp(cell - np.multiply.outer(y, argument[:-1]))
-        for end in (0, -1):
-            here = float(_log_terms(q, mu, steps, np.array([c]), x[[end]])[0, 0])
-            if end == 0 and steps[0][0] > 0:  # the line goes on to the left
-                total = np.logaddexp(total, b * b / 2 + float(log_ndtr(low)) + 1e-9)
-                continue
-            turned = y * min(argument[end], share[end] * mu * b)
-            total = np.logaddexp(total, here + log(b) + np.maximum(0.0, _blur(steps) * b * b / 2 - turned))
-        least = np.minimum(least, total + 1e-12)
+        upright = _log_terms(q, mu, steps, np.array([c]), x[[0, -1]])[0] + flat + log(b)
+        upright = upright + np.maximum(bent - np.multiply.outer(y, np.minimum(argument, share * mu * b)[[0, -1]]), 0.0)
+        if not _is_cut(steps):  # there the line goes on
+            upright[:, 0] = b * b / 2 + log_ndtr(low) + 1e-9
+        least = np.minimum(least, np.logaddexp(total, np.logaddexp(*upright.T)) + 1e-12)
     return least
 
 
@@ -173,10 +178,10 @@ class _Kept(PoissonGaussianLoss):
 
     _whole = False
 
-    def __new__(cls, loss: PoissonGaussianLoss, steps: tuple) -> _Kept:
+    def __new__(cls, loss: PoissonGaussianLoss, *steps: tuple) -> _Kept:
         return object.__new__(cls)
 
-    def __init__(self, loss: PoissonGaussianLoss, steps) -> None:
+    def __init__(self, loss: PoissonGaussianLoss, *steps) -> None:
         super().__init__(loss.q, loss.mu)
         self.steps = steps
 
@@ -192,16 +197,76 @@ class _Kept(PoissonGaussianLoss):
         a = min(np.pi / (2 * self.mu), 9.5, sqrt(DIGITS / 2 / blur))
         step = 2 * np.pi * a / (DIGITS + 6 + blur * a * a / 2)
         low, high = _window(self.q, self.mu, self.steps, inf)
-        x = low + step * np.arange(np.ceil((high - low) / step) + 1)
-        terms = _log_terms(self.q, self.mu, self.steps, t, x)
+        terms = _log_terms(self.q, self.mu, self.steps, t, low + step * np.arange(np.ceil((high - low) / step) + 1))
         upright = blur * a * a / 2 + log(4 * a + 1)  # the contour's pieces at the ends; on the left there may be a tail instead
-        left = terms[:, 0] + upright if self.steps[0][0] < 0 else float(log_ndtr(low)) + 1.0
+        left = terms[:, 0] + upright if _is_cut(self.steps) else float(log_ndtr(low)) + 1.0
         return np.logaddexp(logsumexp(terms) + log(step), np.logaddexp(left, terms[:, -1] + upright)) + 1e-14
 
     def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
-        if len(self.steps) == 1:
+        if not _is_cut(self.steps):
             return super()._modulus(c, y, copies, drop)
         return np.minimum(_log_modulus(self.q, self.mu, self.steps, c, y, COARSE), self._cumulant(np.array([c])))
+
+
+class _Jumps:
+    """M = prod (S + J)**k - prod S**k of kept parts S and J, given as (S, J, k): what one jump or more contribute, as one loss."""
+
+    _most_nodes, _fine = 2**17, False
+
+    def __init__(self, parts) -> None:
+        self.parts = parts
+
+    def _expect(self, c: float, y: float) -> None:
+        for small, jump, _ in self.parts:
+            small._expect(c, y)
+            jump._expect(c, y)
+
+    def _real(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """log of prod S**k and of prod (1 + J / S)**k, where every S and J is rounded up."""
+        base, more = np.zeros(len(t)), np.zeros(len(t))
+        for small, jump, k in self.parts:
+            s, j = small._cumulant(t), jump._cumulant(t)
+            base += k * (s + 1e-14 * np.abs(s))
+            more += k * np.logaddexp(0.0, j - s + 1e-14 * (np.abs(j) + np.abs(s)))
+        return base, more
+
+    def _cumulant(self, t: FloatArray) -> FloatArray:
+        base, more = self._real(t)
+        return base + more + log1mexp(-more) + 1e-12
+
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
+        """|prod (a + b)**k - prod a**k| is at most the sum of k |b| / (|a| + |b|), times prod (|a| + |b|)**k, which rises in both."""
+        c_alone = np.array([c])
+        base, more = self._real(c_alone)
+        fall = [log(k) + jump._modulus(c, y) - np.logaddexp(small._cumulant(c_alone), jump._cumulant(c_alone))
+                for small, jump, k in self.parts]
+        return base + more + logsumexp(fall, axis=0) + 1e-12
+
+    def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
+        """By log1p and expm1, so that few jumps are right to their own size."""
+        base, more = np.zeros(len(z), complex), np.zeros(len(z), complex)  # log prod S**k, log prod (1 + J / S)**k
+        unsure, largest, wrong, rounding = np.zeros((4, len(z)))
+        for small, jump, k in self.parts:
+            (s, s_error), (j, j_error) = small._on_line(z, k), jump._on_line(z)
+            ratio = np.exp(j - s)
+            off = np.expm1(np.minimum(np.log1p(j_error) - np.log1p(-np.minimum(s_error, 0.999)), 600.0))
+            off = np.abs(ratio) * (np.where(s_error < 0.999, off, inf) + UNIT * (40 + 4 * np.abs(s) + 4 * np.abs(j)))
+            one = _log_one_plus(ratio.real, ratio.imag)
+            base, more = base + k * s, more + k * one
+            unsure += k * np.log1p(s_error) + UNIT * 4 * (np.abs(k * s) + np.abs(base))
+            size = np.abs(1 + ratio) + off  # |u**k - v**k| <= k |u - v| max(|u|, |v|)**(k - 1)
+            largest += k * np.log(size)
+            wrong += k * (off / size)
+            rounding += UNIT * 8 * (np.abs(k * one) + np.abs(more))
+        if not more.real.max() < 600:
+            raise TooSteep
+        grown, turned = np.exp(more.real), 2 * np.sin(more.imag / 2) ** 2
+        value = np.expm1(more.real) - grown * turned + 1j * grown * np.sin(more.imag)
+        error = np.exp(np.minimum(largest, 690.0)) * (wrong + rounding) * 1.01
+        error += UNIT * 16 * (np.abs(np.expm1(more.real)) + grown * turned + np.abs(value)) + 1e-300
+        value = np.where(np.abs(value) < 1e-3 * error, 1e-3 * error, value)  # a number that is all error, and not 0
+        unsure += np.log1p(1.002 * error / np.abs(value))
+        return base + np.log(value), np.expm1(np.minimum(unsure, 690.0))
 
 
 def can_flag(parts) -> bool:
@@ -253,22 +318,12 @@ class _Flags:
             self._sliver = (POWERS + 1) * np.log(POWERS / (POWERS + 1)) - np.log(POWERS) + whole + flagged
         return float(np.min(self._sliver + (POWERS + 1) * epsilon))
 
-    def kept(self) -> Inversion:
-        """All parts without their flagged outputs."""
-        return _inversion([(_Kept(loss, ((1, *self.steps[loss]),)) if loss in self.steps else loss, k) for loss, k in self.parts])
-
 
 @lru_cache(maxsize=32)
 def _inverse_moments(loss) -> FloatArray:
     """log E_P[e**(-s L)] = log E_Q[e**((1 - s) L)], rounded up, for the powers s = 1 + POWERS."""
     one = loss.swapped._cumulant(POWERS)
     return np.minimum(one, -POWERS * log1p(-loss.q)) if _sampled(loss) else one
-
-
-def _inversion(parts, log_mass: float = 0.0) -> Inversion:
-    made = Inversion(parts, log_mass)
-    made.counts, made.sharpest = FEWER, SHARP
-    return made
 
 
 def _log_flagged_moment(loss, place: float, width: float, t: FloatArray) -> FloatArray:
@@ -280,85 +335,46 @@ def _log_flagged_moment(loss, place: float, width: float, t: FloatArray) -> Floa
     return np.logaddexp(logsumexp(log_cell - t[:, None] * log_mixture(x, loss.q, loss.mu)), log_first - t * log1p(-loss.q))
 
 
-class _Jumps:
-    """M = prod (S + J)**k - prod S**k of kept parts S and J, given as (S, J, k): what one jump or more contribute, as one loss."""
+def _log_overlap(loss, place: float, width: float, end: float, fall: float) -> float:
+    """log of a bound on P[Phi((place - x) / width) Phi((x - end) / fall)], of being small and flagged; inf where there is none.
 
-    _most_nodes, _fine = 2**17, False
+    The output x and a normal variable for either step lie in a convex set: in a half-space at its distance from their center.
+    """
+    total = -inf
+    for center, weight in ((0.0, 1.0), (loss.mu, loss.q)):
+        a, b = place - center, end - center
+        x = (a / width**2 + b / fall**2) / (1 + width**-2 + fall**-2)  # the nearest point of the set, if between a and b
+        if not a <= x <= b:
+            return inf
+        distance = sqrt(x * x + ((x - a) / width) ** 2 + ((b - x) / fall) ** 2)
+        total = np.logaddexp(total, log(weight) + float(log_ndtr(-distance)) + 1e-9)
+    return float(total)
 
-    def __init__(self, parts) -> None:
-        self.parts = parts
 
-    def _expect(self, c: float, y: float) -> None:
-        for small, jump, _ in self.parts:
-            small._expect(c, y)
-            jump._expect(c, y)
-
-    def _real(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """log of prod S**k and of prod (1 + J / S)**k, where every S and J is rounded up."""
-        base, more = np.zeros(len(t)), np.zeros(len(t))
-        for small, jump, k in self.parts:
-            s, j = small._cumulant(t), jump._cumulant(t)
-            base += k * (s + 1e-14 * np.abs(s))
-            more += k * np.logaddexp(0.0, j - s + 1e-14 * (np.abs(j) + np.abs(s)))
-        return base, more
-
-    def _cumulant(self, t: FloatArray) -> FloatArray:
-        base, more = self._real(t)
-        return base + more + log1mexp(-more) + 1e-12
-
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
-        """|prod (a + b)**k - prod a**k| <= sum of k |b| (|a| + |b|)**(k - 1) times the other factors: only J need die."""
-        base, more = self._real(np.array([c]))
-        fall = np.full(len(y), -inf)
-        for small, jump, k in self.parts:
-            whole = np.logaddexp(*(part._cumulant(np.array([c])) for part in (small, jump)))
-            fall = np.logaddexp(fall, log(k) + jump._modulus(c, y) - whole)
-        return base + more + fall + 1e-12
-
-    def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
-        """By expm1 and log1p, so that few jumps are right to their own size."""
-        base, more = np.zeros(len(z), complex), np.zeros(len(z), complex)
-        unsure, largest, wrong, rounding = np.zeros((4, len(z)))
-        for small, jump, k in self.parts:
-            (s, s_error), (j, j_error) = small._on_line(z, k), jump._on_line(z)
-            ratio = np.exp(j - s)
-            off = np.expm1(np.minimum(np.log1p(s_error) + np.log1p(j_error), 600.0)) + UNIT * (40 + 4 * np.abs(s) + 4 * np.abs(j))
-            off *= np.abs(ratio)
-            one = _log_one_plus(ratio.real, ratio.imag)
-            base, more = base + k * s, more + k * one
-            unsure += k * np.log1p(s_error) + UNIT * 4 * (np.abs(k * s) + np.abs(base))
-            size = np.abs(1 + ratio) + off  # |u**k - v**k| <= k |u - v| max(|u|, |v|)**(k - 1)
-            largest += k * np.log(size)
-            wrong += k * off / size
-            rounding += UNIT * 8 * (np.abs(k * one) + np.abs(more))
-        if more.real.max() > 600:
-            raise TooSteep
-        grown, turned = np.exp(more.real), 2 * np.sin(more.imag / 2) ** 2
-        value = np.expm1(more.real) - grown * turned + 1j * grown * np.sin(more.imag)
-        error = np.exp(np.minimum(largest, 690.0)) * (wrong + rounding) * 1.01 + UNIT * 16 * (np.abs(np.expm1(more.real)) + grown * turned)
-        value = np.where(value == 0, 1e-300, value)
-        unsure += np.log1p((error + UNIT * 16 * np.abs(value)) / np.abs(value))
-        return base + np.log(value), np.expm1(np.minimum(unsure, 690.0))
+def _log(value: float) -> float:
+    return log(value) if value > 0 else -inf
 
 
 class _Reading:
-    """delta on both sides near one epsilon, where it is about e**log_delta, of parts that `can_flag`."""
+    """delta on both sides near one epsilon, where it is about e**log_delta, of parts (loss, copies) that `can_flag`."""
 
     def __init__(self, parts, epsilon: float, log_delta: float) -> None:
+        self.parts, least = parts, log_delta - SEEN
         scale = epsilon + sqrt(sum(k * (loss.q**2 if _sampled(loss) else 2 * min(loss.mean(), 1e100)) for loss, k in parts))
         for margin in MARGINS * scale:
             self.flags = _Flags(parts, epsilon + margin)
-            if self.flags.log_sliver(epsilon) < log_delta - SEEN:
+            if self.flags.log_sliver(epsilon) < least:
                 break
-        self.jumpless, self.log_overlap, self.kept = None, -inf, None
         spread = float(_spread(parts, np.array([epsilon]))[0])
-        for share in JUMPS[JUMPS * -np.log(JUMPS) / APART * epsilon > spread]:
+        for share in JUMPS[JUMPS * -np.log(JUMPS) / APART * epsilon > spread]:  # else small losses end the line as soon as jumps
             self._tell_apart(epsilon * share, epsilon)
-            if self.kept is not None and self._jumpless(epsilon) < log_delta - SEEN:
+            if self.log_overlap < least and self.jumpless.chernoff(epsilon) < least:
                 break
         else:
-            self.jumpless, self.log_overlap, self.kept = None, -inf, self.flags.kept()
-        t, k = self.kept._orders(lambda t, k: k - t * epsilon + log_chernoff(t))
+            self.jumpless, self.log_overlap = None, -inf
+            self.kept = Inversion([(_Kept(loss, (1, *self.flags.steps[loss])) if _sampled(loss) else loss, k) for loss, k in parts])
+        self.kept.counts, self.kept.sharpest = FEWER, SHARP
+        t, k = self.kept._orders(lambda t, k: k - t * epsilon)
         try:
             self.kept._build(epsilon, log_delta, t, k)
         except TooSteep:
@@ -366,68 +382,35 @@ class _Reading:
 
     def _tell_apart(self, cut: float, epsilon: float) -> None:
         """Small losses from jumps, at `cut`, so that those near epsilon are jumps."""
-        parts, others, small, masses, overlaps = [], [], [], [], []
-        self.kept = None
-        for loss, k in self.flags.parts:
-            if loss not in self.flags.steps:
-                others.append((loss, k))
-                continue
-            end, fall = self.flags.steps[loss]
+        others = [(loss, k) for loss, k in self.parts if not _sampled(loss)]
+        small, parts, masses, overlaps = [], [], [], []
+        for loss, (end, fall) in self.flags.steps.items():
+            k = next(k for other, k in self.parts if other is loss)
             place, large = loss._output(np.array([cut, epsilon])).tolist()
             slope = loss.mu * float(_share(np.array(place), loss.q, loss.mu))
             width = min((large - place) / APART, NARROW * epsilon / slope, 1.0)
             masses.append(log(k) + log(_flagged(loss.q, loss.mu, place, width)[0]))
             overlaps.append(log(k) + _log_overlap(loss, place, width, end, fall))
-            small.append((_Kept(loss, ((1, place, width), (1, end, fall))), k))
-            parts.append((_Kept(loss, ((1, place, width),)), _Kept(loss, ((-1, place, width), (1, end, fall))), k))
-        self.log_overlap = float(logsumexp(overlaps))
-        if self.log_overlap < 0:
-            self.jumpless = Inversion([*small, *others])
-            self.kept = _inversion([(_Jumps(parts), 1), *others], min(float(logsumexp(masses)) + 1e-12, 0.0))
-
-    def _jumpless(self, epsilon: float) -> float:
-        t, k = self.jumpless._orders(lambda t, k: k - t * epsilon + log_chernoff(t))
-        return float(np.min(k - t * epsilon + log_chernoff(t)))
+            small.append((_Kept(loss, (1, place, width), (1, end, fall)), k))
+            parts.append((_Kept(loss, (1, place, width)), _Kept(loss, (-1, place, width), (1, end, fall)), k))
+        self.log_overlap, self.jumpless = float(logsumexp(overlaps)), Inversion([*small, *others])
+        self.kept = Inversion([(_Jumps(parts), 1), *others], min(float(logsumexp(masses)) + 1e-12, 0.0))
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper) around log delta at any epsilon >= 0."""
         closed, noise = self.flags.closed(epsilon)
-        if self.kept.line is None:
-            t, k = self.kept.coarse
-            lower, upper = -inf, float(np.nanmin(k - t * epsilon + log_chernoff(t)))
-        else:
-            lower, upper, _ = self.kept.bounds(epsilon)
+        lower, upper = (-inf, self.kept.chernoff(epsilon)) if self.kept.line is None else self.kept.bounds(epsilon)[:2]
         if self.jumpless is not None:
-            upper = np.logaddexp(upper, self._jumpless(epsilon))
-        low = np.logaddexp(lower, _log(closed - noise))
-        low += _log(1 - exp(min(self.log_overlap - low, 0.0)))
-        high = np.logaddexp.reduce([upper, _log(max(closed, 0.0) + noise), self.flags.log_sliver(epsilon)])
-        return float(low) - 1e-14, min(float(high) + 1e-14, 0.0)
+            upper = np.logaddexp(upper, self.jumpless.chernoff(epsilon))
+        low = float(np.logaddexp(lower, _log(closed - noise)))
+        low += _log(-expm1(min(self.log_overlap - low, 0.0))) if low > -inf else 0.0
+        high = float(np.logaddexp.reduce([upper, _log(max(closed, 0.0) + noise), self.flags.log_sliver(epsilon)]))
+        return low - 1e-14, min(high + 1e-14, 0.0) if high < 0 else 0.0
 
     def solve(self, log_delta: float, start: float, highest: float) -> tuple[float, float]:
         """(lower, upper) around the epsilon at which log delta is `log_delta`; `highest` is enough for sure."""
         lower = _crossing(lambda epsilon: self.bounds(epsilon)[0] - log_delta, start, highest)[0]
         return lower, _crossing(lambda epsilon: self.bounds(epsilon)[1] - log_delta, max(start, lower), highest)[1]
-
-
-def _log(value: float) -> float:
-    return log(value) if value > 0 else -inf
-
-
-def _log_overlap(loss, place: float, width: float, end: float, fall: float) -> float:
-    """log of a bound on E[Phi((place - x) / width) Phi((x - end) / fall)], under P and Q; inf where there is none.
-
-    A normal x and two more for the steps lie in a convex set, which a half-space at its distance from the origin contains.
-    """
-    worst = -inf
-    for center, weight in ((0.0, 1.0), (loss.mu, loss.q)):
-        a, b = place - center, end - center
-        x = (a / width**2 + b / fall**2) / (1 + width**-2 + fall**-2)
-        if not a <= x <= b:
-            return inf
-        distance = sqrt(x * x + ((x - a) / width) ** 2 + ((b - x) / fall) ** 2)
-        worst = np.logaddexp(worst, log(weight) + float(log_ndtr(-distance)) + 1e-9)
-    return float(worst)
 
 
 def _crossing(excess: Callable[[float], float], start: float, highest: float) -> tuple[float, float]:
@@ -471,10 +454,10 @@ def _guess(parts, epsilon: FloatArray) -> FloatArray:
     return np.minimum(np.logaddexp(logsumexp(single, axis=0), log_gaussian_hockey_stick(epsilon, _spread(parts, epsilon))), 0.0)
 
 
-def behind_wall(parts, epsilon: float, log_delta: float | None = None) -> bool:
-    """Whether losses are few and large at `epsilon`, or Chernoff's bound there, `log_delta`, is far above a guess at delta."""
-    few = epsilon > FEW * float(_spread(parts, np.array([epsilon]))[0])
-    return few or (log_delta is not None and float(_guess(parts, np.array([epsilon / 2]))[0]) < log_delta)
+def behind_wall(parts, epsilon: float, chernoff: float) -> bool:
+    """Whether losses are few and large at `epsilon`, or Chernoff's bound on log delta there is far above a guess."""
+    at = np.array([epsilon])
+    return epsilon > FEW * float(_spread(parts, at)[0]) or float(_guess(parts, at)[0]) < chernoff - 8
 
 
 def rare_log_delta_bounds(parts, epsilon: float) -> tuple[float, float]:
@@ -493,8 +476,10 @@ def rare_epsilon_bounds(parts, log_delta: float, highest: float) -> tuple[float,
     """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= `log_delta`; `highest` is enough for sure."""
     grid = highest * np.exp(np.linspace(-30.0, 0.0, 601))
     near = float(grid[min(int(np.searchsorted(-_guess(parts, grid), -log_delta)), 600)])
+    if near == grid[0] and rare_log_delta_bounds(parts, 0.0)[1] <= log_delta:
+        return 0.0, 0.0
     lower, upper = 0.0, highest
-    for _ in range(5):
+    for _ in range(6):
         low, high = _Reading(parts, near, log_delta).solve(log_delta, near, highest)
         lower, upper = max(lower, low), min(upper, high)
         if upper - lower <= ENOUGH * upper or abs(upper - near) < 0.01 * near:

@@ -263,12 +263,12 @@ class IndependentSum(PrivacyLoss):
         """Of the finite part: by one line; where rare large losses make that too long, by flagging them (`_rare`)."""
         if not can_flag(self.parts):
             return self._solver.log_delta_bounds(epsilon)
-        low, high = -np.inf, 0.0
-        first = (True, False) if behind_wall(self.parts, epsilon) else (False, True)
+        made = Inversion(self.parts, hasty=self._many)
+        low, high = -np.inf, made.chernoff(epsilon)
+        first = (True, False) if behind_wall(self.parts, epsilon, high) else (False, True)
         for flagged in first:
             try:
-                own = (rare_log_delta_bounds(self.parts, epsilon) if flagged
-                       else Inversion(self.parts, hasty=self._many).log_delta_bounds(epsilon))
+                own = rare_log_delta_bounds(self.parts, epsilon) if flagged else made.log_delta_bounds(epsilon)
             except TooSteep:
                 continue
             low, high = max(low, own[0]), min(high, own[1])
