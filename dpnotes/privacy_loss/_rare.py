@@ -389,7 +389,8 @@ class _Reading:
             place, large = loss._output(np.array([cut, epsilon])).tolist()
             slope = loss.mu * float(_share(np.array(place), loss.q, loss.mu))
             width = min((large - place) / APART, NARROW * epsilon / slope, 1.0)
-            masses.append(log(k) + log(_flagged(loss.q, loss.mu, place, width)[0]))
+            at = log_ndtr(np.array([-place, loss.mu - place]) / sqrt(1 + width * width))
+            masses.append(log(k) + np.logaddexp(at[0], log(loss.q) + at[1]))  # at least P[jump]
             overlaps.append(log(k) + _log_overlap(loss, place, width, end, fall))
             small.append((_Kept(loss, (1, place, width), (1, end, fall)), k))
             parts.append((_Kept(loss, (1, place, width)), _Kept(loss, (-1, place, width), (1, end, fall)), k))
@@ -448,7 +449,7 @@ def _spread(parts, epsilon: FloatArray) -> FloatArray:
     return np.sqrt(square)
 
 
-def _guess(parts, epsilon: FloatArray) -> FloatArray:
+def guess(parts, epsilon: FloatArray) -> FloatArray:
     """About log delta: one large loss, or many small ones."""
     single = [log(k) + loss._log_delta(epsilon) for loss, k in parts if _sampled(loss)]
     return np.minimum(np.logaddexp(logsumexp(single, axis=0), log_gaussian_hockey_stick(epsilon, _spread(parts, epsilon))), 0.0)
@@ -457,12 +458,12 @@ def _guess(parts, epsilon: FloatArray) -> FloatArray:
 def behind_wall(parts, epsilon: float, chernoff: float) -> bool:
     """Whether losses are few and large at `epsilon`, or Chernoff's bound on log delta there is far above a guess."""
     at = np.array([epsilon])
-    return epsilon > FEW * float(_spread(parts, at)[0]) or float(_guess(parts, at)[0]) < chernoff - 8
+    return epsilon > FEW * float(_spread(parts, at)[0]) or float(guess(parts, at)[0]) < chernoff - 8
 
 
 def rare_log_delta_bounds(parts, epsilon: float) -> tuple[float, float]:
     """(lower, upper) around log delta at `epsilon` >= 0 of the sum of parts, given as (loss, copies); `can_flag` of them."""
-    lower, upper, near = -inf, 0.0, float(_guess(parts, np.array([epsilon]))[0])
+    lower, upper, near = -inf, 0.0, float(guess(parts, np.array([epsilon]))[0])
     for _ in range(4):
         low, high = _Reading(parts, epsilon, near).bounds(epsilon)
         lower, upper = max(lower, low), min(upper, high)
@@ -475,9 +476,7 @@ def rare_log_delta_bounds(parts, epsilon: float) -> tuple[float, float]:
 def rare_epsilon_bounds(parts, log_delta: float, highest: float) -> tuple[float, float]:
     """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= `log_delta`; `highest` is enough for sure."""
     grid = highest * np.exp(np.linspace(-30.0, 0.0, 601))
-    near = float(grid[min(int(np.searchsorted(-_guess(parts, grid), -log_delta)), 600)])
-    if near == grid[0] and rare_log_delta_bounds(parts, 0.0)[1] <= log_delta:
-        return 0.0, 0.0
+    near = float(grid[min(int(np.searchsorted(-guess(parts, grid), -log_delta)), 600)])
     lower, upper = 0.0, highest
     for _ in range(6):
         low, high = _Reading(parts, near, log_delta).solve(log_delta, near, highest)

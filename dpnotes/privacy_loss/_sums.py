@@ -15,7 +15,7 @@ from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
-from dpnotes.privacy_loss._rare import behind_wall, can_flag, rare_epsilon_bounds, rare_log_delta_bounds
+from dpnotes.privacy_loss._rare import behind_wall, can_flag, guess, rare_epsilon_bounds, rare_log_delta_bounds
 from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 
 MOST_ATOMS = 60_000
@@ -263,6 +263,8 @@ class IndependentSum(PrivacyLoss):
         """Of the finite part: by one line; where rare large losses make that too long, by flagging them (`_rare`)."""
         if not can_flag(self.parts):
             return self._solver.log_delta_bounds(epsilon)
+        if epsilon == 0 and not can_flag(self.swapped.parts):  # the total variation is that of the swapped pair
+            return self.swapped.log_delta_bounds(0.0)
         made = Inversion(self.parts, hasty=self._many)
         low, high = -np.inf, made.chernoff(epsilon)
         first = (True, False) if behind_wall(self.parts, epsilon, high) else (False, True)
@@ -304,6 +306,8 @@ class IndependentSum(PrivacyLoss):
         if not can_flag(self.parts):
             return self._solver.epsilon_bounds(log_rest, slack)
         if sum(k * part.delta(0.0) for part, k in self.parts) * (1 + 1e-9) <= delta:  # total variations add up at most
+            return 0.0, 0.0
+        if guess(self.parts, np.zeros(1))[0] < log_rest + 1 and self.log_delta_bounds(0.0)[1] <= log_rest - slack:
             return 0.0, 0.0
         self._inversion = Inversion(self.parts, hasty=self._many)
         lower, upper = 0.0, self._inversion.chernoff_epsilon(log_rest)
