@@ -34,6 +34,18 @@ def log_one_plus(w):
     return 0.5 * np.log1p(2 * w.real + w.real**2 + w.imag**2) + 1j * np.arctan2(w.imag, 1 + w.real)
 
 
+def turns(angle: np.ndarray) -> np.ndarray:
+    """e**(2i angle) - 1, right to 12 roundings of its size (of NumPy's tangent to 8): 2 T (i - T) / (1 + T**2), T the tangent.
+
+    NumPy has the tangent several times as fast as sine and cosine.
+    """
+    tangent = np.tan(angle)
+    result = np.empty(tangent.shape, complex)
+    result.imag = scale = 2 * tangent / (1 + tangent * tangent)
+    np.multiply(scale, -tangent, out=result.real)
+    return result
+
+
 def log1mexp(x):
     """log(1 - e**x) for x <= 0, accurate at both ends; -inf at 0."""
     x = np.asarray(x, dtype=float)
