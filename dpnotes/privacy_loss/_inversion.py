@@ -214,7 +214,7 @@ class Inversion:
         (t0, t1, t2), (k0, k1, k2) = t[place - 1 : place + 2].tolist(), k[place - 1 : place + 2].tolist()
         curvature = 2 * ((k2 - k1) / (t2 - t1) - (k1 - k0) / (t1 - t0)) / (t2 - t0)
         node = 2 * pi / period
-        return min(max(25 / sqrt(max(curvature, 1e-300)), 16 * node), 200 * node)
+        return min(max(25 / sqrt(max(curvature, 1e-300)), 16 * node), 500 * node)
 
     def _modulus(self, c: float, y: FloatArray, drop: float = -38.0) -> FloatArray:
         """log of a bound on |M(c + iv)| for all v >= y, which falls in y; y in rising order. No need to know more than `drop`."""

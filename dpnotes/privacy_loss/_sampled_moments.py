@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import expit
 
 from dpnotes._validate import FloatArray
-from dpnotes.privacy_loss._special import LOG_SQRT_2PI, UNIT, exp_minus_line, log1mexp, logsumexp, turns
+from dpnotes.privacy_loss._special import LOG_SQRT_2PI, SMALLEST, UNIT, exp_minus_line, log1mexp, logsumexp, turns
 
 DIGITS = 50.0  # the rule aims at a relative error of e**-50 = 2e-22
 MOST_RETRIED = 200_000  # nodes in x
@@ -291,7 +291,7 @@ class Orders:
         new = [j for j in range(first, last + 1) if j not in self._anchors]
         if new:
             shifts, turned, argument, missed = self._shifted
-            inside = np.exp(turned - (unit * np.exp2(new))[:, None, None] * argument) @ self.p
+            inside = np.exp(np.maximum(turned - (unit * np.exp2(new))[:, None, None] * argument, SMALLEST)) @ self.p
             self._anchors.update(zip(new, shifts * shifts / 2 + np.log(inside * (1 + 1e-12) + missed), strict=True))
         at, lines = unit * np.exp2(np.arange(first, last + 1)), np.array([self._anchors[j] for j in range(first, last + 1)])
         place = np.minimum(np.searchsorted(at, y, "right"), len(at) - 1)

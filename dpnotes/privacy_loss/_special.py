@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import erfcx, log_ndtr
 
 UNIT = 2.0**-53  # one rounding changes a number by at most this fraction
+SMALLEST = -690.0  # below, e**x loses digits, and processors take ten times as long
 LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
 
@@ -56,10 +57,10 @@ def log1mexp(x):
 def logsumexp(terms, axis: int = -1):
     """log of the sum of exponentials of real terms; a sum of nothing, or of zeros, is -inf."""
     terms = np.asarray(terms, dtype=float)
-    top = np.max(terms, axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, 0.0)
+    top = terms.max(axis=axis, keepdims=True, initial=-np.inf)
+    shifted = np.maximum(terms - np.where(np.isfinite(top), top, 0.0), SMALLEST)
     with np.errstate(divide="ignore"):
-        return np.log(np.sum(np.exp(terms - top), axis=axis)) + np.squeeze(top, axis=axis)
+        return np.log(np.exp(shifted).sum(axis=axis)) + top.squeeze(axis)
 
 
 @lru_cache(maxsize=1)
