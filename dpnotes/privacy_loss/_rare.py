@@ -367,7 +367,7 @@ class _Reading:
                 break
         spread = float(_spread(parts, np.array([epsilon]))[0])
         for share in JUMPS[JUMPS * -np.log(JUMPS) / APART * epsilon > spread]:  # else small losses end the line as soon as jumps
-            self._tell_apart(epsilon * share, epsilon)
+            self._tell_apart(epsilon * share, epsilon, -least)
             if self.log_overlap < least and self.jumpless.chernoff(epsilon) < least:
                 break
         else:
@@ -380,15 +380,15 @@ class _Reading:
         except TooSteep:
             self.kept.line = None
 
-    def _tell_apart(self, cut: float, epsilon: float) -> None:
-        """Small losses from jumps, at `cut`, so that those near epsilon are jumps."""
+    def _tell_apart(self, cut: float, epsilon: float, depth: float) -> None:
+        """Small losses from jumps, at `cut`: near epsilon, what is still small falls faster than e**(depth L / epsilon) rises."""
         others = [(loss, k) for loss, k in self.parts if not _sampled(loss)]
         small, parts, masses, overlaps = [], [], [], []
         for loss, (end, fall) in self.flags.steps.items():
             k = next(k for other, k in self.parts if other is loss)
             place, large = loss._output(np.array([cut, epsilon])).tolist()
-            slope = loss.mu * float(_share(np.array(place), loss.q, loss.mu))
-            width = min((large - place) / APART, NARROW * epsilon / slope, 1.0)
+            slope, steep = loss.mu * _share(np.array([place, large]), loss.q, loss.mu)
+            width = min((large - place) / APART, NARROW * epsilon / slope, 1.0, APART / max(depth * steep / epsilon - large, 1e-9))
             at = log_ndtr(np.array([-place, loss.mu - place]) / sqrt(1 + width * width))
             masses.append(log(k) + np.logaddexp(at[0], log(loss.q) + at[1]))  # at least P[jump]
             overlaps.append(log(k) + _log_overlap(loss, place, width, end, fall))
