@@ -51,7 +51,6 @@ POWERS = np.exp2(np.arange(-2.0, 60.0))
 SHARP = 1e-9  # relative excess that is asked for here
 SEEN = 24.0  # e**-SEEN is not
 ENOUGH = 1e-8  # relative width that is not narrowed further
-FEW = 20.0  # standard deviations of the small losses in epsilon, from where losses are few and large
 FEWER = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 13.01, 0.25)).round()]))
 
 
@@ -451,14 +450,11 @@ def _spread(parts, epsilon: FloatArray) -> FloatArray:
 
 def guess(parts, epsilon: FloatArray) -> FloatArray:
     """About log delta: one large loss, or many small ones."""
-    single = [log(k) + loss._log_delta(epsilon) for loss, k in parts if _sampled(loss)]
-    return np.minimum(np.logaddexp(logsumexp(single, axis=0), log_gaussian_hockey_stick(epsilon, _spread(parts, epsilon))), 0.0)
-
-
-def behind_wall(parts, epsilon: float, chernoff: float) -> bool:
-    """Whether losses are few and large at `epsilon`, or Chernoff's bound on log delta there is far above a guess."""
-    at = np.array([epsilon])
-    return epsilon > FEW * float(_spread(parts, at)[0]) or float(guess(parts, at)[0]) < chernoff - 8
+    large = epsilon
+    for _ in range(3):
+        large = np.maximum(epsilon, 4 * _spread(parts, large))
+    single = [log(k) + loss._log_delta(large) for loss, k in parts if _sampled(loss)]
+    return np.minimum(np.logaddexp(logsumexp(single, axis=0), log_gaussian_hockey_stick(epsilon, _spread(parts, large))), 0.0)
 
 
 def rare_log_delta_bounds(parts, epsilon: float) -> tuple[float, float]:

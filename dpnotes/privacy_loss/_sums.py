@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from math import comb, expm1, isinf, log1p, sqrt
 from typing import Any
 
@@ -15,12 +16,13 @@ from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
-from dpnotes.privacy_loss._rare import behind_wall, can_flag, guess, rare_epsilon_bounds, rare_log_delta_bounds
+from dpnotes.privacy_loss._rare import can_flag, guess, rare_epsilon_bounds, rare_log_delta_bounds
 from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 
 MOST_ATOMS = 60_000
 MOST_LAPLACE = 12
 FEW_STEPS = 16  # up to here one line may be long: flags need many small losses
+WALL = 8.0  # that many times too large is an epsilon by Chernoff's bound where there is a wall of rare large losses
 MOST_LATTICE = 2000  # a convolution of two such takes about a millisecond
 
 
@@ -268,11 +270,12 @@ class IndependentSum(PrivacyLoss):
         if epsilon == 0 and not can_flag(self.swapped.parts):  # the total variation is that of the swapped pair
             return self.swapped.log_delta_bounds(0.0)
         made = Inversion(self.parts, hasty=self._many)
-        low, high = -np.inf, made.chernoff(epsilon)
-        first = (True, False) if behind_wall(self.parts, epsilon, high) else (False, True)
-        for flagged in first:
+        ways = [made.log_delta_bounds, partial(rare_log_delta_bounds, self.parts)]
+        low, high = -np.inf, 0.0
+        far = made.chernoff_epsilon(float(guess(self.parts, np.array([epsilon]))[0]))
+        for way in ways[:: -1 if far > WALL * epsilon else 1]:
             try:
-                own = rare_log_delta_bounds(self.parts, epsilon) if flagged else made.log_delta_bounds(epsilon)
+                own = way(epsilon)
             except TooSteep:
                 continue
             low, high = max(low, own[0]), min(high, own[1])
@@ -307,22 +310,21 @@ class IndependentSum(PrivacyLoss):
         """Of the finite part, as in `_finite_bounds`."""
         if not can_flag(self.parts):
             return self._solver.epsilon_bounds(log_rest, slack)
-        if sum(k * part.delta(0.0) for part, k in self.parts) * (1 + 1e-9) <= delta:  # total variations add up at most
+        made = self._inversion = Inversion(self.parts, hasty=self._many)
+        lower, upper = 0.0, made.chernoff_epsilon(log_rest)
+        ways = [partial(made.epsilon_bounds, log_rest, slack), partial(rare_epsilon_bounds, self.parts, log_rest, upper)]
+        near, none = guess(self.parts, np.array([upper / WALL, 0.0]))
+        if none < log_rest + 1 and self.log_delta_bounds(0.0)[1] <= log_rest:
             return 0.0, 0.0
-        if guess(self.parts, np.zeros(1))[0] < log_rest + 1 and self.log_delta_bounds(0.0)[1] <= log_rest - slack:
-            return 0.0, 0.0
-        self._inversion = Inversion(self.parts, hasty=self._many)
-        lower, upper = 0.0, self._inversion.chernoff_epsilon(log_rest)
-        first = (True, False) if behind_wall(self.parts, upper, log_rest) else (False, True)
-        for flagged in first:
+        for way in ways[:: -1 if near < log_rest else 1]:
             try:
-                own = (rare_epsilon_bounds(self.parts, log_rest, upper) if flagged
-                       else self._inversion.epsilon_bounds(log_rest, slack))
+                own = way()
             except TooSteep:
                 continue
             lower, upper = max(lower, own[0]), min(upper, own[1])
             if upper - lower <= (1e-6 if self._many else 1e-4) * upper < np.inf:
-                return lower, upper
+                break
+        made.hasty = False  # from here on it has to answer
         if upper - lower > 1e-3 * upper and self._many:
             self._inversion = Inversion(self.parts)
             own = self._inversion.epsilon_bounds(log_rest, slack)
