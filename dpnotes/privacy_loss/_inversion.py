@@ -163,6 +163,10 @@ class Inversion:
             self._near[best] = t[keep], k[keep]
         return self._near[best]
 
+    def orders_at(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """The orders around the one that is best for delta(epsilon), and log M there."""
+        return self._closer(*self._orders(lambda t, k: k - t * epsilon + log_chernoff(t)), epsilon)
+
     def _closer(self, t: FloatArray, k: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
         """More orders where Chernoff's bound is least, if there log M turns up like a wall between two of them."""
         place = int((k - t * epsilon + log_chernoff(t)).argmin())
@@ -283,7 +287,7 @@ class Inversion:
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper) around log delta(epsilon) of the finite part."""
-        t, k = self._closer(*self._orders(lambda t, k: k - t * epsilon + log_chernoff(t)), epsilon)
+        t, k = self.orders_at(epsilon)
         chernoff = float((k - t * epsilon + log_chernoff(t)).min())
         lower, upper, estimate = -np.inf, min(chernoff, self.log_mass), chernoff - 3.0
         for _ in range(4):
@@ -370,7 +374,7 @@ class Inversion:
 
     def chernoff(self, epsilon: float) -> float:
         """Chernoff's bound on log delta(epsilon)."""
-        t, k = self._orders(lambda t, k: k - t * epsilon + log_chernoff(t))
+        t, k = self.orders_at(epsilon)
         return min(float(np.min(k - t * epsilon + log_chernoff(t))), self.log_mass)
 
     def chernoff_epsilon(self, log_delta: float) -> float:

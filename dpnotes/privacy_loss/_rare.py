@@ -47,6 +47,9 @@ APART = 7.5  # widths between the least jump and epsilon, at least
 NARROW = 0.03  # of epsilon is the loss within one width at the least jump, at most
 TURNS = np.array([1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01])  # shifts, as fractions of the widest
 COARSE, FINE = 200, 3000  # cells a step: where J has to die at all, and where |M| is raised to a high power
+NEAR = 4.0  # widths by which the normal density moves what a smooth step does, at most
+THIN = 1e-3  # no step is thinner: its quadratures would be too long
+FARTHEST = 300.0  # an output; beyond, quadratures would be too long
 POWERS = np.exp2(np.arange(-2.0, 60.0))
 SHARP = 1e-9  # relative excess that is asked for here
 SEEN = 24.0  # e**-SEEN is not
@@ -119,7 +122,7 @@ def _is_cut(steps) -> bool:
 
 def _window(q: float, mu: float, steps, c: float) -> tuple[float, float]:
     """Where a kept part is cut off. The ends depend on c alone, so that all of a line belongs to one measure."""
-    low = steps[0][1] - 12 * steps[0][2] if _is_cut(steps) else -sqrt(2 * (DIGITS + 12))
+    low = steps[0][1] - 17 * steps[0][2] if _is_cut(steps) else -sqrt(2 * (DIGITS + 12))
     _, place, width = steps[-1]
     for edge in np.arange(11.0, EDGE):
         if edge**2 / 2 > DIGITS + 10 + ROOM + c * float(log_mixture(np.array(place + edge * width), q, mu)):
@@ -208,7 +211,7 @@ class _Kept(PoissonGaussianLoss):
 
 
 class _Jumps:
-    """M = prod (S + J)**k - prod S**k of kept parts S and J, given as (S, J, k): what one jump or more contribute, as one loss."""
+    """M = prod (S + J)**k - prod S**k of kept parts S and J, given as (S, J, k): what one jump or more give, as one loss."""
 
     _most_nodes, _fine = 2**17, False
 
@@ -220,25 +223,26 @@ class _Jumps:
             small._expect(c, y)
             jump._expect(c, y)
 
-    def _real(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """log of prod S**k and of prod (1 + J / S)**k, where every S and J is rounded up."""
-        base, more = np.zeros(len(t)), np.zeros(len(t))
+    def _real(self, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """log of prod S**k, of prod (1 + J / S)**k and of the latter's logarithm, where every S and J is rounded up."""
+        base, more, tiny = np.zeros(len(t)), np.zeros(len(t)), []
         for small, jump, k in self.parts:
             s, j = small._cumulant(t), jump._cumulant(t)
+            ratio = j - s + 1e-14 * (np.abs(j) + np.abs(s))
             base += k * (s + 1e-14 * np.abs(s))
-            more += k * np.logaddexp(0.0, j - s + 1e-14 * (np.abs(j) + np.abs(s)))
-        return base, more
+            more += k * np.logaddexp(0.0, ratio)
+            tiny.append(log(k) + ratio)  # an upper bound, and sharp where J is far below S
+        return base, more, np.where(more < 1e-12, logsumexp(tiny, axis=0), np.log(np.maximum(more, 1e-12)))
 
     def _cumulant(self, t: FloatArray) -> FloatArray:
-        base, more = self._real(t)
-        return base + more + log1mexp(-more) + 1e-12
+        base, more, log_more = self._real(t)
+        return base + np.where(more < 1e-12, log_more, more + log1mexp(-np.maximum(more, 1e-12))) + 2e-12
 
     def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
-        """|prod (a + b)**k - prod a**k| is at most the sum of k |b| / (|a| + |b|), times prod (|a| + |b|)**k, which rises in both."""
-        c_alone = np.array([c])
-        base, more = self._real(c_alone)
-        fall = [log(k) + jump._modulus(c, y) - np.logaddexp(small._cumulant(c_alone), jump._cumulant(c_alone))
-                for small, jump, k in self.parts]
+        """|prod (a + b)**k - prod a**k| <= prod (|a| + |b|)**k times the sum of k |b| / (|a| + |b|), and rises in |a| and |b|."""
+        at = np.array([c])
+        base, more, _ = self._real(at)
+        fall = [log(k) + jump._modulus(c, y) - np.logaddexp(small._cumulant(at), jump._cumulant(at)) for small, jump, k in self.parts]
         return base + more + logsumexp(fall, axis=0) + 1e-12
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
@@ -285,8 +289,12 @@ class _Flags:
         log_none, log_ratio, tiny = 0.0, 0.0, []  # of no flag: log under Q, and log of P over Q
         for loss, k in parts:
             if _sampled(loss):
-                width = min(0.04 * max(1.0, cut) / loss.mu, 1.0)  # losses rise like e**(mu x), and like mu x where they are large
-                place = float(loss._output(np.array(cut))) + 8 * width
+                place = float(loss._output(np.array(cut)))
+                # losses rise like e**(mu x), and like mu x where they are large
+                width = min(0.04 * max(1.0, cut) / loss.mu, 1.0, NEAR / max(place, 1e-9))
+                place += 8 * width
+                if place > FARTHEST:
+                    raise TooSteep
                 _, more, below = _flagged(loss.q, loss.mu, place, width)
                 self.steps[loss] = place, width
                 log_none += k * log1p(-below)
@@ -364,30 +372,41 @@ class _Reading:
             self.flags = _Flags(parts, epsilon + margin)
             if self.flags.log_sliver(epsilon) < least:
                 break
-        spread = float(_spread(parts, np.array([epsilon]))[0])
-        for share in JUMPS[JUMPS * -np.log(JUMPS) / APART * epsilon > spread]:  # else small losses end the line as soon as jumps
-            self._tell_apart(epsilon * share, epsilon, -least)
-            if self.log_overlap < least and self.jumpless.chernoff(epsilon) < least:
+        # Small losses end a line at about 9 / their spread, jumps at about 70 / (cut log(epsilon / cut)): the shorter line first.
+        first = JUMPS * -np.log(JUMPS) * epsilon > APART * float(spread(parts, np.array([epsilon]))[0])
+        tried = []
+        for share in [*JUMPS[first], None, *(JUMPS[~first] if epsilon > 0 else [])]:
+            if share is None:
+                self.jumpless, self.log_overlap, steps = None, -inf, self.flags.steps
+                self.kept = Inversion([(_Kept(loss, (1, *steps[loss])) if _sampled(loss) else loss, k) for loss, k in parts])
+            elif not self._tell_apart(epsilon * share, epsilon, least):
+                continue
+            self.kept.counts, self.kept.sharpest = FEWER, SHARP
+            try:
+                self.kept._build(epsilon, log_delta, *self.kept.orders_at(epsilon))
+            except TooSteep:
+                self.kept.line = None
+            low, high = self.bounds(epsilon)
+            tried.append((high - low, len(tried), self.kept, self.jumpless, self.log_overlap))
+            if high - low < 100 * ENOUGH:
                 break
-        else:
-            self.jumpless, self.log_overlap = None, -inf
-            self.kept = Inversion([(_Kept(loss, (1, *self.flags.steps[loss])) if _sampled(loss) else loss, k) for loss, k in parts])
-        self.kept.counts, self.kept.sharpest = FEWER, SHARP
-        t, k = self.kept._orders(lambda t, k: k - t * epsilon)
-        try:
-            self.kept._build(epsilon, log_delta, t, k)
-        except TooSteep:
-            self.kept.line = None
+        _, _, self.kept, self.jumpless, self.log_overlap = min(tried)
 
-    def _tell_apart(self, cut: float, epsilon: float, depth: float) -> None:
-        """Small losses from jumps, at `cut`: near epsilon, what is still small falls faster than e**(depth L / epsilon) rises."""
+    def _tell_apart(self, cut: float, epsilon: float, least: float) -> bool:
+        """Small losses from jumps, at `cut`. Whether small losses alone are shown to be below e**least at epsilon.
+
+        Near epsilon, what is still small falls faster than e**(t L) rises at the order t that shows this.
+        """
         others = [(loss, k) for loss, k in self.parts if not _sampled(loss)]
         small, parts, masses, overlaps = [], [], [], []
         for loss, (end, fall) in self.flags.steps.items():
             k = next(k for other, k in self.parts if other is loss)
             place, large = loss._output(np.array([cut, epsilon])).tolist()
             slope, steep = loss.mu * _share(np.array([place, large]), loss.q, loss.mu)
-            width = min((large - place) / APART, NARROW * epsilon / slope, 1.0, APART / max(depth * steep / epsilon - large, 1e-9))
+            width = min((large - place) / APART, NARROW * epsilon / slope, APART / max(-least * steep / epsilon - large, 1e-9))
+            width = float(min(width, 1.0, NEAR / place))
+            if width < THIN:
+                return False
             at = log_ndtr(np.array([-place, loss.mu - place]) / sqrt(1 + width * width))
             masses.append(log(k) + np.logaddexp(at[0], log(loss.q) + at[1]))  # at least P[jump]
             overlaps.append(log(k) + _log_overlap(loss, place, width, end, fall))
@@ -395,6 +414,7 @@ class _Reading:
             parts.append((_Kept(loss, (1, place, width)), _Kept(loss, (-1, place, width), (1, end, fall)), k))
         self.log_overlap, self.jumpless = float(logsumexp(overlaps)), Inversion([*small, *others])
         self.kept = Inversion([(_Jumps(parts), 1), *others], min(float(logsumexp(masses)) + 1e-12, 0.0))
+        return self.log_overlap < least and self.jumpless.chernoff(epsilon) < least
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper) around log delta at any epsilon >= 0."""
@@ -435,7 +455,7 @@ def _crossing(excess: Callable[[float], float], start: float, highest: float) ->
     return bad, good
 
 
-def _spread(parts, epsilon: FloatArray) -> FloatArray:
+def spread(parts, epsilon: FloatArray) -> FloatArray:
     """About the standard deviation of all losses that are small against epsilon."""
     square = np.full(len(epsilon), 1e-300)
     for loss, k in parts:
@@ -452,9 +472,9 @@ def guess(parts, epsilon: FloatArray) -> FloatArray:
     """About log delta: one large loss, or many small ones."""
     large = epsilon
     for _ in range(3):
-        large = np.maximum(epsilon, 4 * _spread(parts, large))
+        large = np.maximum(epsilon, 4 * spread(parts, large))
     single = [log(k) + loss._log_delta(large) for loss, k in parts if _sampled(loss)]
-    return np.minimum(np.logaddexp(logsumexp(single, axis=0), log_gaussian_hockey_stick(epsilon, _spread(parts, large))), 0.0)
+    return np.minimum(np.logaddexp(logsumexp(single, axis=0), log_gaussian_hockey_stick(epsilon, spread(parts, large))), 0.0)
 
 
 def rare_log_delta_bounds(parts, epsilon: float) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
-from dpnotes.privacy_loss._rare import can_flag, guess, rare_epsilon_bounds, rare_log_delta_bounds
+from dpnotes.privacy_loss._rare import can_flag, guess, rare_epsilon_bounds, rare_log_delta_bounds, spread
 from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 
 MOST_ATOMS = 60_000
@@ -272,8 +272,9 @@ class IndependentSum(PrivacyLoss):
         made = Inversion(self.parts, hasty=self._many)
         ways = [made.log_delta_bounds, partial(rare_log_delta_bounds, self.parts)]
         low, high = -np.inf, 0.0
-        far = made.chernoff_epsilon(float(guess(self.parts, np.array([epsilon]))[0]))
-        for way in ways[:: -1 if far > WALL * epsilon else 1]:
+        at = np.array([epsilon])
+        far = made.chernoff_epsilon(float(guess(self.parts, at)[0]))
+        for way in ways[:: -1 if far > WALL * (epsilon + float(spread(self.parts, at)[0])) else 1]:
             try:
                 own = way(epsilon)
             except TooSteep:
