@@ -92,22 +92,11 @@ class RenyiAccountant(Accountant):
     def _search(self, search: Any, target: float) -> tuple[float, float]:
         """(order, value) in the direction where the best order gives more."""
         listed = [order for entry, _ in self.history for order in getattr(entry, "orders", ())]
-        convert = _QUICK[search, self.conversion == "mironov"]
-        worst = (np.inf, 0.0)
-        for curve in self._curves():
-            order, value = worst
-            # A direction that a closed form covers at the best order of another one needs no search of its own.
-            if value == 0 or convert(order, curve(np.array([order])), target)[0] > value:
-                worst = max(worst, search(curve, target, self.conversion, listed), key=lambda found: found[1])
-        return worst
+        return search(self._curves(), target, self.conversion, listed)
 
     def delta(self, epsilon: ArrayLike) -> Any:
         """The best order's delta at `epsilon`; upper bound."""
         return each(lambda x: self._search(search_delta, x)[1], nonnegative("epsilon", epsilon))
-
-
-_QUICK = {(search_epsilon, True): conversions.rdp_to_epsilon_mironov, (search_epsilon, False): conversions.rdp_to_epsilon_cks,
-          (search_delta, True): conversions.rdp_to_delta_mironov, (search_delta, False): conversions.rdp_to_delta_cks}
 
 
 class ZCDPAccountant(Accountant):
