@@ -220,10 +220,13 @@ def quick_curves_of(entry: Any) -> dict[str, Curve]:
 
 def _quick_renyi(loss: PrivacyLoss, alpha: ArrayLike) -> FloatArray:
     alpha = np.asarray(alpha, dtype=float)
-    values = np.full(alpha.shape, loss.maximum)
-    t = alpha[np.isfinite(alpha)] - 1
-    if t.size:
-        values[np.isfinite(alpha)] = loss._cumulant(t) / t if loss.infinity_mass == 0 else np.inf
+    if loss.infinity_mass > 0:
+        return np.full(alpha.shape, np.inf)
+    finite = alpha < np.inf
+    t = alpha - 1 if finite.all() else alpha[finite] - 1
+    values = loss._cumulant_above(t) / t
+    if len(t) < len(alpha):
+        values, values[finite] = np.full(alpha.shape, loss.maximum), values
     return values
 
 

@@ -61,7 +61,7 @@ class RenyiAccountant(Accountant):
         if isinstance(mechanism, (GaussianLoss, PoissonGaussianLoss)) and mechanism.infinity_mass == 0:
             return  # all moments are finite
         for curve in quick_curves_of(mechanism).values():
-            if not np.isfinite(curve(1 + 1e-6)):
+            if not np.isfinite(curve(np.array([1 + 1e-6]))).all():
                 raise fail("mechanism", mechanism, "finite in at least one Rényi divergence: this one can show everything (its "
                            "loss is infinite with positive probability, or its noise is none), and every order above 1 sees that")
 

@@ -128,7 +128,7 @@ def _best_order(curve: Curve, target: float, bound: Callable, quick: Callable, p
             gap = high - low
             if bend * ((lowest - here) ** 2 + off**2) < _CLOSE * abs(best) or gap < 1e-7:
                 break
-            if bend * off**2 < 100 * _CLOSE * abs(best):
+            if bend * off**2 < 30 * _CLOSE * abs(best):
                 new = [lowest]
             elif off < gap / 8 and (turn % 3 < 2 or gap < width / 2):
                 new = [lowest - off / 2, lowest, lowest + off / 2]
@@ -142,9 +142,9 @@ def _best_order(curve: Curve, target: float, bound: Callable, quick: Callable, p
     return at_infinity if at_infinity[1] <= best else (1 + exp(here), best)
 
 
-_FIRST = np.append(1 + 2.0 ** np.arange(-1, 7), np.inf)
+_FIRST = np.append(1 + 2.0 ** np.arange(-1, 6, 0.5), np.inf)
 _LN2, _LOWEST, _HIGHEST = log(2), log(1e-12), log(1e280)  # beyond, an order is as good as 1 or inf
-_CLOSE = 1e-11  # what the best order may still gain, relative, as far as the last points tell
+_CLOSE = 1e-10  # what the best order may still gain, relative, as far as the last points tell
 
 
 def _vertex(five: list[tuple[float, float]], three: list[tuple[float, float]]) -> tuple[float, float, float]:

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from dpnotes._validate import FloatArray, fail, nonnegative, probability, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
-from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, cumulants, log_mixture
+from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, cumulants, cumulants_above, log_mixture
 from dpnotes.privacy_loss._special import TooSteep, log1mexp
 from dpnotes.privacy_loss._transform import moments_from_delta
 
@@ -184,6 +184,9 @@ class PoissonGaussianLoss(PrivacyLoss):
         if key not in self._cumulants:
             self._cumulants[key] = cumulants(self.q, self.mu, self._remove, t)
         return self._cumulants[key]
+
+    def _cumulant_above(self, t: FloatArray) -> FloatArray:
+        return cumulants_above(self.q, self.mu, self._remove, t)
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         key = float(z[0].real), float(z[1].imag)
