@@ -67,7 +67,7 @@ class RenyiAccountant(Accountant):
 
     def _curves(self, read: Any = quick_curves_of) -> list[Any]:
         def total(direction):
-            return lambda alpha: sum((times * np.asarray(curve(alpha)) for curve, times in direction), np.zeros(np.shape(alpha)))
+            return lambda alpha: sum([times * curve(alpha) for curve, times in direction]) if direction else np.zeros(alpha.shape)
 
         return [total(direction) for direction in by_direction(self.history, read)]
 

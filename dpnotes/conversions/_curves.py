@@ -91,12 +91,19 @@ def _worst(curves, target: float, table: dict[str, Callable], conversion: str, o
     return worst
 
 
+_FIRST = np.append(1 + 2.0 ** np.arange(-1, 6), np.inf)
+_BETWEEN = np.arange(1, 12) / 12
+_LN2, _LOWEST, _HIGHEST = log(2), log(1e-12), log(1e280)  # beyond, an order is as good as 1 or inf
+_CLOSE = 1e-12  # what the best order may still gain, relative, as far as the last points tell
+
+
 def _best_order(curve: Curve, target: float, bound: Callable, quick: Callable, pure: Callable[[float], float],
                 enough: float) -> tuple[float, float]:
-    """(order, value) of the least bound over orders in (1, inf]; of any that gives `enough`. In t = alpha - 1 it falls, then rises.
+    """(order, value) of the least bound over orders in (1, inf], or of any that gives `enough`. In u = log t it falls, then rises.
 
-    The quick bound on a coarse grid tells where to begin. Then, in log t: widen while the best is at the edge; where the parabola
-    through the best point and its neighbors and the polynomial through five agree on the lowest point, go there; else cut the gap.
+    The quick bound tells where to begin. Then points are added: beyond the edge while the best is there; at the lowest point of
+    the polynomial through the best and its neighbors where that seems good; else all over the gap. Each value is a bound, so
+    that a wrong guess only costs sharpness.
     """
     rdp = np.asarray(curve(_FIRST), dtype=float)
     at_infinity = np.inf, pure(float(rdp[-1]))
@@ -104,57 +111,66 @@ def _best_order(curve: Curve, target: float, bound: Callable, quick: Callable, p
         return float(_FIRST[np.argmin(rdp)]), -np.inf
     if target == -np.inf or at_infinity[1] <= enough:
         return at_infinity
-    t, rdp = _FIRST[:-1] - 1, rdp[:-1]
-    values, near = quick(t, rdp, target), slice(None)
-    if bound is not quick:  # it costs more, and ends at a similar order
-        near = slice(max(int(np.argmin(values)) - 2, 0), int(np.argmin(values)) + 3)
-        values = bound(t[near], rdp[near], target)
-    points = list(zip(np.log(t[near]).tolist(), values.tolist(), strict=True))
-    width = np.inf
-    for turn in range(100):
+    u, values = _near(curve, rdp[:-1], lambda t, rdp: quick(t, rdp, target), lambda t, rdp: bound(t, rdp, target))
+    points, width, before = list(zip(u, values, strict=True)), np.inf, np.inf
+    for turn in range(200):
         i = min(range(len(points)), key=lambda k: points[k][1])
         here, best = points[i]
         if best <= enough:
             break
-        if i == 0 and here > _LOWEST:
-            new = [here - 3 * _LN2, here - 2 * _LN2, here - _LN2]
-        elif i == len(points) - 1 and here < _HIGHEST and best < np.inf:
-            new = [here + _LN2, here + 2 * _LN2, here + 3 * _LN2]
-        elif i in (0, len(points) - 1):
-            break
+        if i == 0:
+            step = 3 * (points[1][0] - here)
+            new = [u for u in (here - 4 * step, here - 2 * step, here - step) if u > _LOWEST]
+        elif i == len(points) - 1:
+            step = 3 * (here - points[i - 1][0])
+            new = [u for u in (here + step, here + 2 * step, here + 4 * step) if u < _HIGHEST]
         else:
             low, high = points[i - 1][0], points[i + 1][0]
             lowest, bend, off = _vertex(points[max(i - 2, 0) : i + 3], points[i - 1 : i + 2])
-            gap = high - low
-            if bend * ((lowest - here) ** 2 + off**2) < _CLOSE * abs(best) or gap < 1e-7:
+            gap, moved = high - low, min(off, abs(lowest - before)) if here == before and off < np.inf else off
+            if bend * ((lowest - here) ** 2 + moved**2) < _CLOSE * abs(best) or gap < 1e-7:
                 break
-            if bend * off**2 < 30 * _CLOSE * abs(best):
-                new = [lowest]
-            elif off < gap / 8 and (turn % 3 < 2 or gap < width / 2):
-                new = [lowest - off / 2, lowest, lowest + off / 2]
+            if off < gap / 8 and (turn % 4 < 3 or gap < width / 2):
+                new, before = [lowest], lowest
             else:
-                new = [low + gap * k / 6 for k in range(1, 6)]
+                new, before = [low + gap * k / 8 for k in range(1, 8)], np.inf
             width = gap
             new = [u for u in new if low < u < high and abs(u - here) > 1e-9]
+        if not new:
+            break
         alpha = 1 + np.exp(new)
         values = bound(alpha - 1, np.asarray(curve(alpha), dtype=float), target)
         points = sorted(points + list(zip(new, values.tolist(), strict=True)))
     return at_infinity if at_infinity[1] <= best else (1 + exp(here), best)
 
 
-_FIRST = np.append(1 + 2.0 ** np.arange(-1, 6, 0.5), np.inf)
-_LN2, _LOWEST, _HIGHEST = log(2), log(1e-12), log(1e280)  # beyond, an order is as good as 1 or inf
-_CLOSE = 1e-10  # what the best order may still gain, relative, as far as the last points tell
+def _near(curve: Curve, rdp: FloatArray, quick: Callable, bound: Callable) -> tuple[list[float], list[float]]:
+    """Five points, or fewer at an edge, around the one where the quick bound is least, and the bound there."""
+    t = _FIRST[:-1] - 1
+    for _ in range(320):
+        i = int(np.argmin(quick(t, rdp)))
+        more = t[i] * (_OUTWARD if i else 1 / _OUTWARD[::-1])
+        if 0 < i < len(t) - 1 or (i and np.isinf(rdp[i])) or not 1e-12 < t[i] < 1e280:
+            break
+        at = len(t) if i else 0
+        t, rdp = np.insert(t, at, more), np.insert(rdp, at, np.asarray(curve(1 + more), dtype=float))
+    if 0 < i < len(t) - 1:
+        t = t[i - 1] * (t[i + 1] / t[i - 1]) ** _BETWEEN
+        rdp = np.asarray(curve(1 + t), dtype=float)
+        i = int(np.argmin(quick(t, rdp)))
+    near = slice(max(i - 2, 0), i + 3)
+    return np.log(t[near]).tolist(), bound(t[near], rdp[near]).tolist()
+
+
+_OUTWARD = np.array([2.0, 4.0, 8.0])
 
 
 def _vertex(five: list[tuple[float, float]], three: list[tuple[float, float]]) -> tuple[float, float, float]:
     """The lowest point of the polynomial through the five, the parabola's bend, and how far its lowest point is off (or inf)."""
     (low, left), (here, best), (high, right) = three
-    if not left + right < np.inf:
-        return here, np.inf, np.inf
     left, right = (best - left) / (here - low), (right - best) / (high - here)
     bend = (right - left) / (high - low)
-    if not bend > 0:
+    if not 0 < bend < np.inf:
         return here, np.inf, np.inf
     parabola = lowest = (here + low) / 2 - left / (2 * bend)
     x, c = ([pair[k] for pair in five if pair[1] < np.inf] for k in (0, 1))

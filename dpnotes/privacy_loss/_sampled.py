@@ -244,7 +244,9 @@ class PoissonGaussianLoss(PrivacyLoss):
 
     @property
     def swapped(self) -> PoissonGaussianLoss:
-        return PoissonGaussianLoss(self.q, self.mu, "add" if self._remove else "remove")
+        other = object.__new__(PoissonGaussianLoss)  # q and mu are checked
+        other.__init__(self.q, self.mu, "add" if self._remove else "remove")
+        return other
 
 
 def poisson_sampled_loss(loss: PrivacyLoss, q: float, direction: str = "remove") -> PrivacyLoss:

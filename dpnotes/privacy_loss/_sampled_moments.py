@@ -405,8 +405,8 @@ def cumulants_above(q: float, mu: float, remove: bool, t: FloatArray) -> FloatAr
     terms -= top[:, None]
     values = np.log(np.exp(terms, out=terms).sum(axis=1)) + top
     values += 5e-15 + 1e-15 * (values + right * right * np.minimum(values, 1.0))  # exponents up to right**2, rounded
-    small = values < 5e-6
-    if small.any():  # M = 1 + E[e**(tL) - 1 - tL] + t E[e**-L - 1 + L]
+    if values.min() < 5e-6:  # M = 1 + E[e**(tL) - 1 - tL] + t E[e**-L - 1 + L]
+        small = values < 5e-6
         power, inverse = (np.sum(_excess(log_weight, y), axis=-1) for y in (t[small, None] * loss, -loss))
         values[small] = np.log1p(power + t[small] * inverse) * (1 + 1e-10)
     return values
