@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from dpnotes._validate import FloatArray, fail, nonnegative, probability, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
-from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, cumulants, cumulants_above, log_mixture
+from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, SharedNodes, cumulants, log_mixture
 from dpnotes.privacy_loss._special import TooSteep, log1mexp
 from dpnotes.privacy_loss._transform import moments_from_delta
 
@@ -68,6 +68,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         self.minimum, self.maximum = (edge, np.inf) if direction == "remove" else (-np.inf, -edge)
         self._inner = GaussianLoss(self.mu)
         self._cumulants: dict[tuple, FloatArray] = {}
+        self._shared: SharedNodes | None = None
         self._orders: dict[float, list[Orders]] = {}
         self._nodes: dict[tuple[float, float], tuple[np.ndarray, FloatArray]] = {}
 
@@ -186,7 +187,10 @@ class PoissonGaussianLoss(PrivacyLoss):
         return self._cumulants[key]
 
     def _cumulant_above(self, t: FloatArray) -> FloatArray:
-        return cumulants_above(self.q, self.mu, self._remove, t)
+        most, shared = max(t.tolist()), self._shared
+        if shared is None or not most <= shared.most <= 8 * most:
+            shared = self._shared = SharedNodes(self.q, self.mu, self._remove, most)
+        return cumulants(self.q, self.mu, self._remove, t) if shared.too_many else shared.cumulants(t)
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         key = float(z[0].real), float(z[1].imag)

@@ -379,37 +379,40 @@ def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
     return values
 
 
-def cumulants_above(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
-    """The same at a few orders, which share the nodes that the largest needs: above the truth by less than 1e-9 of it."""
-    power = float(t.max()) + (1 if remove else 0)
-    if remove:
-        reach, right = sqrt(2 * (DIGITS + 12)), power * mu + sqrt(2 * (DIGITS + 12 - log(q) * (power - 1)))
-    else:
-        reach = right = sqrt(2 * (DIGITS + 12 - power * log1p(-q)))
-    a = min(pi / (2 * mu), 9.5) if remove else min(pi / (2 * mu), 9.5, sqrt(80 / max(power, 1.0)) / mu)  # as in cumulant_step
-    width = 2 * pi * a / (DIGITS + 2 + a * a / 2 - (0 if remove else power * log(cos(mu * a / 2))))
-    if (reach + right) * len(t) > 60_000 * width:
-        return cumulants(q, mu, remove, t)
-    x = np.arange(-reach, right + width, width)
-    loss = np.log1p(q * np.expm1(mu * x - mu * mu / 2)) if q < 0.5 and mu * right < 700 else log_mixture(x, q, mu)
-    log_weight = x * x
-    log_weight *= -0.5
-    log_weight += log(width) - LOG_SQRT_2PI
-    if remove:
-        log_weight += loss
-    else:
-        loss = -loss
-    terms = t[:, None] * loss
-    terms += log_weight
-    top = terms.max(axis=1)
-    terms -= top[:, None]
-    values = np.log(np.exp(terms, out=terms).sum(axis=1)) + top
-    values += 5e-15 + 1e-15 * (values + right * right * np.minimum(values, 1.0))  # exponents up to right**2, rounded
-    if values.min() < 5e-6:  # M = 1 + E[e**(tL) - 1 - tL] + t E[e**-L - 1 + L]
-        small = values < 5e-6
-        power, inverse = (np.sum(_excess(log_weight, y), axis=-1) for y in (t[small, None] * loss, -loss))
-        values[small] = np.log1p(power + t[small] * inverse) * (1 + 1e-10)
-    return values
+class SharedNodes:
+    """Nodes for log M at all real t up to `most`: coarser ones would do for small t, but making them costs more than using these."""
+
+    def __init__(self, q: float, mu: float, remove: bool, most: float) -> None:
+        self.most = most
+        if remove:
+            left, self.right = sqrt(2 * (DIGITS + 12)), (most + 1) * mu + sqrt(2 * (DIGITS + 12 - log(q) * most))
+        else:
+            left = self.right = sqrt(2 * (DIGITS + 12 - most * log1p(-q)))
+        a = min(pi / (2 * mu), 9.5) if remove else min(pi / (2 * mu), 9.5, sqrt(80 / max(most, 1.0)) / mu)  # as in cumulant_step
+        width = 2 * pi * a / (DIGITS + 2 + a * a / 2 - (0.0 if remove else most * log(cos(mu * a / 2))))
+        self.too_many = left + self.right > 4000 * width
+        if self.too_many:
+            return
+        x = np.arange(-left, self.right + width, width)
+        log_h = np.log1p(q * np.expm1(mu * x - mu * mu / 2)) if q < 0.5 and mu * self.right < 700 else log_mixture(x, q, mu)
+        x *= x
+        x *= -0.5
+        x += log(width) - LOG_SQRT_2PI
+        self.loss, self.log_weight = (log_h, x + log_h) if remove else (-log_h, x)
+
+    def cumulants(self, t: FloatArray) -> FloatArray:
+        """log M(t), or above by less than 1e-9 of it, or of 1e-12."""
+        terms = t[:, None] * self.loss
+        terms += self.log_weight
+        top = np.maximum.reduce(terms, axis=1)
+        terms -= top[:, None]
+        values = np.log(np.add.reduce(np.exp(terms, out=terms), axis=1)) + top
+        values += 5e-15 + 1e-15 * self.right**2 * np.minimum(values, 1.0)  # the exponents and log M are at most right**2
+        if min(values.tolist()) < 5e-6:  # M = 1 + E[e**(tL) - 1 - tL] + t E[e**-L - 1 + L]
+            small = values < 5e-6
+            power, inverse = (np.sum(_excess(self.log_weight, y), axis=-1) for y in (t[small, None] * self.loss, -self.loss))
+            values[small] = np.log1p(power + t[small] * inverse) * (1 + 1e-10) + 1e-21 * (1 + t[small])
+        return values
 
 
 def _excess(log_weight: FloatArray, y: FloatArray) -> FloatArray:
