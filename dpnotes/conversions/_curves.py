@@ -114,7 +114,7 @@ def _best_order(curve: Curve, target: float, bound: Callable, quick: Callable, p
     u, values = _near(curve, rdp[:-1], lambda t, rdp: quick(t, rdp, target), lambda t, rdp: bound(t, rdp, target))
     points, width, before = list(zip(u, values, strict=True)), np.inf, np.inf
     for turn in range(200):
-        i = min(range(len(points)), key=lambda k: points[k][1])
+        i = min(range(len(points)), key=[value for _, value in points].__getitem__)
         here, best = points[i]
         if best <= enough:
             break
@@ -126,7 +126,7 @@ def _best_order(curve: Curve, target: float, bound: Callable, quick: Callable, p
             new = [u for u in (here + step, here + 2 * step, here + 4 * step) if u < _HIGHEST]
         else:
             low, high = points[i - 1][0], points[i + 1][0]
-            lowest, bend, off = _vertex(points[max(i - 2, 0) : i + 3], points[i - 1 : i + 2])
+            lowest, bend, off = _vertex(points[max(i - 3, 0) : i + 4], points[i - 1 : i + 2])
             gap, moved = high - low, min(off, abs(lowest - before)) if here == before and off < np.inf else off
             if bend * ((lowest - here) ** 2 + moved**2) < _CLOSE * abs(best) or gap < 1e-7:
                 break
@@ -149,16 +149,15 @@ def _near(curve: Curve, rdp: FloatArray, quick: Callable, bound: Callable) -> tu
     t = _FIRST[:-1] - 1
     for _ in range(320):
         i = int(np.argmin(quick(t, rdp)))
-        more = t[i] * (_OUTWARD if i else 1 / _OUTWARD[::-1])
         if 0 < i < len(t) - 1 or (i and np.isinf(rdp[i])) or not 1e-12 < t[i] < 1e280:
             break
-        at = len(t) if i else 0
+        at, more = (len(t), t[i] * _OUTWARD) if i else (0, t[i] / _OUTWARD[::-1])
         t, rdp = np.insert(t, at, more), np.insert(rdp, at, np.asarray(curve(1 + more), dtype=float))
     if 0 < i < len(t) - 1:
         t = t[i - 1] * (t[i + 1] / t[i - 1]) ** _BETWEEN
         rdp = np.asarray(curve(1 + t), dtype=float)
         i = int(np.argmin(quick(t, rdp)))
-    near = slice(max(i - 2, 0), i + 3)
+    near = slice(max(i - 3, 0), i + 4)
     return np.log(t[near]).tolist(), bound(t[near], rdp[near]).tolist()
 
 
@@ -177,7 +176,7 @@ def _vertex(five: list[tuple[float, float]], three: list[tuple[float, float]]) -
     for k in range(1, len(x)):  # divided differences
         for i in range(len(x) - 1, k - 1, -1):
             c[i] = (c[i] - c[i - 1]) / (x[i] - x[i - k])
-    for _ in range(4):
+    for _ in range(3):
         value, slope, half = c[-1], 0.0, 0.0
         for center, coefficient in zip(x[-2::-1], c[-2::-1], strict=True):
             at = lowest - center

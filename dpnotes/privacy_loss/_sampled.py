@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import ceil, log2, sqrt
+from functools import cached_property
+from math import ceil, log1p, log2, sqrt
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -64,9 +65,8 @@ class PoissonGaussianLoss(PrivacyLoss):
     def __init__(self, q: float, mu: float, direction: str = "remove") -> None:
         self.q, self.mu, self.direction = float(q), float(mu), direction
         self.infinity_mass = 0.0
-        edge = float(np.log1p(-self.q))
+        edge = log1p(-self.q)
         self.minimum, self.maximum = (edge, np.inf) if direction == "remove" else (-np.inf, -edge)
-        self._inner = GaussianLoss(self.mu)
         self._cumulants: dict[tuple, FloatArray] = {}
         self._shared: SharedNodes | None = None
         self._orders: dict[float, list[Orders]] = {}
@@ -77,6 +77,10 @@ class PoissonGaussianLoss(PrivacyLoss):
 
     def _key(self) -> tuple:
         return self.q, self.mu, self.direction
+
+    @cached_property
+    def _inner(self) -> GaussianLoss:
+        return GaussianLoss(self.mu)
 
     @property
     def _remove(self) -> bool:
