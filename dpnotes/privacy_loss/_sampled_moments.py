@@ -401,25 +401,26 @@ class SharedNodes:
         self.loss, self.log_weight = (log_h, x + log_h) if remove else (-log_h, x)
 
     def cumulants(self, t: FloatArray) -> FloatArray:
-        """log M(t), or above by less than 1e-9 of it, or of 1e-12."""
+        """log M(t), above by less than 1e-9 of it, and where at most three are asked for 1e-10 (or 1e-20: of what is smaller yet)."""
         terms = t[:, None] * self.loss
         terms += self.log_weight
         top = np.maximum.reduce(terms, axis=1)
         terms -= top[:, None]
         values = np.log(np.add.reduce(np.exp(terms, out=terms), axis=1)) + top
         values += 5e-15 + 1e-15 * self.right**2 * np.minimum(values, 1.0)  # the exponents and log M are at most right**2
-        if min(values.tolist()) < 5e-6:  # M = 1 + E[e**(tL) - 1 - tL] + t E[e**-L - 1 + L]
-            small = values < 5e-6
-            power, inverse = (np.sum(_excess(self.log_weight, y), axis=-1) for y in (t[small, None] * self.loss, -self.loss))
-            values[small] = np.log1p(power + t[small] * inverse) * (1 + 1e-10) + 1e-21 * (1 + t[small])
+        small = 1e-4 if len(t) <= 3 else 5e-6
+        if min(values.tolist()) < small:  # M = 1 + E[e**(tL) - 1 - tL] + t E[e**-L - 1 + L]
+            here = values < small
+            power, inverse = (np.sum(self._excess(y), axis=-1) for y in (t[here, None] * self.loss, -self.loss))
+            values[here] = np.log1p(power + t[here] * inverse) * (1 + 1e-12) + 1e-21 * (1 + t[here])
         return values
 
-
-def _excess(log_weight: FloatArray, y: FloatArray) -> FloatArray:
-    """e**log_weight (e**y - 1 - y), to 1e-10."""
-    weight, near = np.exp(log_weight), np.abs(y) < 0.01
-    z = np.where(near, y, 0.0)
-    return np.where(near, weight * z * z * (1 / 2 + z * (1 / 6 + z * (1 / 24 + z / 120))), np.exp(log_weight + y) - weight * (1 + y))
+    def _excess(self, y: FloatArray) -> FloatArray:
+        """The weights times e**y - 1 - y, to 1e-13."""
+        weight, z, low = np.exp(self.log_weight), np.where(np.abs(y) < 0.01, y, 0.0), np.minimum(y, 1.0)
+        series = z * z * (1 / 2 + z * (1 / 6 + z * (1 / 24 + z * (1 / 120 + z / 720))))
+        near = weight * np.where(z == 0, np.expm1(low) - low, series)
+        return np.where(y < 1, near, np.exp(self.log_weight + y) - weight * (1 + y))
 
 
 def cumulant_step(q: float, mu: float, remove: bool, power: FloatArray) -> FloatArray:
