@@ -99,7 +99,7 @@ _CLOSE = 1e-12  # what the best order may still gain, relative, as far as the la
 
 def _best_order(curve: Curve, target: float, bound: Callable, quick: Callable, pure: Callable[[float], float],
                 enough: float) -> tuple[float, float]:
-    """(order, value) of the least bound over orders in (1, inf], or of any that gives `enough`. In u = log t it falls, then rises.
+    """(order, value) of the least bound over orders in (1, inf], or any that gives `enough`. In u = log t it falls, then rises.
 
     The quick bound tells where to begin. Then points are added: beyond the edge while the best is there; at the lowest point of
     the polynomial through the best and its neighbors where that seems good; else all over the gap. Each value is a bound, so

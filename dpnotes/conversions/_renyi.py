@@ -187,8 +187,8 @@ def _optimal(t: float, rdp: float, log_delta: float) -> tuple[float, float]:
         gap = log(expm1(-alpha * far / t) / expm1(-far)) - log1p(1 / t)  # epsilon - log s, below 0
         epsilon, slope = far / t - rho + gap, -expm1(-gap)
         step = delta * expm1(-far / t) / expm1(min(gap, -1e-16)) - w  # what 1 - r should be, less what it is
-        # what one more turn would gain, where the curvature of here tells
-        if (t + exp(rho)) * abs(step) < 0.1 and t * exp(min(rho - x, 700.0)) * slope * step * step >= -1e-14 * delta * abs(epsilon):
+        gain = t * exp(min(rho - x, 700.0)) * -slope * step * step  # of one more turn, times delta, near the optimum
+        if (t + exp(rho)) * abs(step) < 0.1 and gain <= 1e-14 * delta * abs(epsilon):
             break
         low, high = (rho, high) if step > 0 else (low, rho)
         if before is None or step == before[1]:

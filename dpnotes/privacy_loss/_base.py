@@ -69,7 +69,7 @@ class PrivacyLoss(ABC):
         return self._log_mgf(t)
 
     def _cumulant_above(self, t: FloatArray) -> FloatArray:
-        """An upper bound on the same at a few orders that are asked for once, above by 1e-9 of it at most. Rényi ledgers add it."""
+        """An upper bound on the same, shape (n,), at orders that are asked for once; above by 1e-9 of it at most."""
         return self._cumulant(t)
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:

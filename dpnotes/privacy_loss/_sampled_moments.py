@@ -380,34 +380,37 @@ def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
 
 
 class SharedNodes:
-    """Nodes for log M at all real t up to `most`: coarser ones would do for small t, but making them costs more than using these."""
+    """Nodes for log M at all real t up to `most`: fewer would do for small t, but making them costs more than using these."""
 
     def __init__(self, q: float, mu: float, remove: bool, most: float) -> None:
         self.most = most
+        # The logarithm of phi h**power has a slope between -x and power mu - x: beyond 0 and power mu it falls as a normal law.
+        left = right = sqrt(2 * (DIGITS + 12))
         if remove:
-            left, self.right = sqrt(2 * (DIGITS + 12)), (most + 1) * mu + sqrt(2 * (DIGITS + 12 - log(q) * most))
+            right += (most + 1) * mu
         else:
-            left = self.right = sqrt(2 * (DIGITS + 12 - most * log1p(-q)))
+            left = min(left + most * mu, sqrt(2 * (DIGITS + 12 - most * log1p(-q))))  # or by h**-most <= (1 - q)**-most
+        self.size = max(left, right) ** 2
         a = min(pi / (2 * mu), 9.5) if remove else min(pi / (2 * mu), 9.5, sqrt(80 / max(most, 1.0)) / mu)  # as in cumulant_step
         width = 2 * pi * a / (DIGITS + 2 + a * a / 2 - (0.0 if remove else most * log(cos(mu * a / 2))))
-        self.too_many = left + self.right > 4000 * width
+        self.too_many = left + right > 4000 * width
         if self.too_many:
             return
-        x = np.arange(-left, self.right + width, width)
-        log_h = np.log1p(q * np.expm1(mu * x - mu * mu / 2)) if q < 0.5 and mu * self.right < 700 else log_mixture(x, q, mu)
+        x = np.arange(-left, right + width, width)
+        log_h = np.log1p(q * np.expm1(mu * x - mu * mu / 2)) if q < 0.5 and mu * right < 700 else log_mixture(x, q, mu)
         x *= x
         x *= -0.5
         x += log(width) - LOG_SQRT_2PI
         self.loss, self.log_weight = (log_h, x + log_h) if remove else (-log_h, x)
 
     def cumulants(self, t: FloatArray) -> FloatArray:
-        """log M(t), above by less than 1e-9 of it, and where at most three are asked for 1e-10 (or 1e-20: of what is smaller yet)."""
+        """log M(t), rounded up by at most 1e-9 of it (1e-10 for up to three orders), or 1e-21 (1 + t)."""
         terms = t[:, None] * self.loss
         terms += self.log_weight
         top = np.maximum.reduce(terms, axis=1)
         terms -= top[:, None]
         values = np.log(np.add.reduce(np.exp(terms, out=terms), axis=1)) + top
-        values += 5e-15 + 1e-15 * self.right**2 * np.minimum(values, 1.0)  # the exponents and log M are at most right**2
+        values += 5e-15 + 1e-15 * self.size * np.minimum(values, 1.0)  # of exponents below size
         small = 1e-4 if len(t) <= 3 else 5e-6
         if min(values.tolist()) < small:  # M = 1 + E[e**(tL) - 1 - tL] + t E[e**-L - 1 + L]
             here = values < small
