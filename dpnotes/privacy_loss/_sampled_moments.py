@@ -352,8 +352,10 @@ class Orders:
 def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
     """log M(t) at many real t > 0 at once, rounded up by 1e-14, for Chernoff's bound; an easy bound where that is too long."""
     power = t + 1 if remove else -t
-    with np.errstate(over="ignore"):  # h**(t + 1) <= 1 - q + q R**(t + 1) by convexity, and h**-t <= (1 - q)**-t
+    with np.errstate(over="ignore"):  # h**(t + 1) <= 1 - q + q R**(t + 1) by convexity, or by Minkowski; h**-t <= (1 - q)**-t
         bound = np.logaddexp(np.log1p(-q), np.log(q) + t * (t + 1) * mu * mu / 2) if remove else -t * np.log1p(-q)
+        if remove:
+            bound = np.minimum(bound, (t + 1) * np.logaddexp(np.log1p(-q), np.log(q) + t * mu * mu / 2))
     values = bound
     digits = DIGITS + 12
     if remove:
@@ -393,7 +395,7 @@ class SharedNodes:
         self.size = max(left, right) ** 2
         a = min(pi / (2 * mu), 9.5) if remove else min(pi / (2 * mu), 9.5, sqrt(80 / max(most, 1.0)) / mu)  # as in cumulant_step
         width = 2 * pi * a / (DIGITS + 2 + a * a / 2 - (0.0 if remove else most * log(cos(mu * a / 2))))
-        self.too_many = left + right > 4000 * width
+        self.too_many = left + right > 100_000 * width
         if self.too_many:
             return
         x = np.arange(-left, right + width, width)
