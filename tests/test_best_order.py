@@ -67,12 +67,13 @@ def test_against_a_dense_search(name, conversion):
         if order == np.inf:  # of pure mechanisms at a small delta
             assert epsilon == pytest.approx(sum(loss.maximum * times for loss, times in history), rel=1e-15)
             continue
-        delta_order, small = search_delta(ledger._curves(), 0.8 * epsilon, conversion)
-        assert ledger.delta(0.8 * epsilon) == small
-        for found, order, convert, target in ((epsilon, order, EPSILON, delta), (small, delta_order, DELTA, 0.8 * epsilon)):
+        lower = 0.8 * epsilon + 0.02
+        other, small = search_delta(ledger._curves(), lower, conversion)
+        assert ledger.delta(lower) == small
+        for found, at, convert, target in ((epsilon, order, EPSILON, delta), (small, other, DELTA, lower)):
             dense = -np.inf
             for remove in directions:
-                u, least = np.log(order - 1) + np.linspace(-1, 1, 21), np.inf  # and closer and closer around the least
+                u, least = np.log(at - 1) + np.linspace(-1, 1, 21), np.inf  # and closer and closer around the least
                 for _ in range(4):
                     t = np.exp(u)
                     values = convert[conversion](1 + t, moment(t, remove) / t, target)
