@@ -95,7 +95,8 @@ For dpnotes, "width" is the relative width of its certified bracket, and "off" h
 The truth comes from two independent computations in high precision, where there is one.
 For a peer, "ratio" is its time over ours, and a negative "off" is an upper bound below the truth: no bound.
 "Rényi accountant alone" is the best order's epsilon, one upper bound without a width, beside that of dp-accounting's own.
-dp-accounting is Google's, elsewhere read by its PLD accountant at its own grid; prv-accountant is Microsoft's, with its own error of 0.01.
+dp-accounting is Google's, elsewhere read by its PLD accountant at its own grid.
+prv-accountant is Microsoft's, with its own error of 0.01.
 A dash means that the library does not do the task, or that there is no truth to compare with.
 
 {tasks(accounts)}

@@ -30,7 +30,7 @@ def rdp_curve_to_epsilon(curve: Curve, delta: ArrayLike, conversion: str = "opti
     14.2539400024
     """
     delta, conversion = probability("delta", delta), _known(conversion)
-    return plain(np.array([search_epsilon([curve], float(d), conversion, orders)[1] for d in delta.flat]).reshape(delta.shape))
+    return plain(np.array([search_epsilon([_read(curve)], float(d), conversion, orders)[1] for d in delta.flat]).reshape(delta.shape))
 
 
 def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "optimal") -> Any:
@@ -40,12 +40,21 @@ def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "opti
     0.0179854482
     """
     epsilon, conversion = nonnegative("epsilon", epsilon), _known(conversion)
-    return plain(np.array([search_delta([curve], float(e), conversion)[1] for e in epsilon.flat]).reshape(epsilon.shape))
+    return plain(np.array([search_delta([_read(curve)], float(e), conversion)[1] for e in epsilon.flat]).reshape(epsilon.shape))
 
 
 def best_order(curve: Curve, delta: float, conversion: str = "optimal") -> float:
     """The order at which `rdp_curve_to_epsilon` ends; inf where pure DP is best."""
-    return search_epsilon([curve], float(probability("delta", delta)), _known(conversion))[0]
+    return search_epsilon([_read(curve)], float(probability("delta", delta)), _known(conversion))[0]
+
+
+def _read(curve: Curve) -> Curve:
+    """The curve as an array, inf where it gives no divergence."""
+    def read(alpha: FloatArray) -> FloatArray:
+        rdp = np.broadcast_to(np.asarray(curve(alpha), dtype=float), alpha.shape)
+        return np.where(rdp >= 0, rdp, np.inf)
+
+    return read
 
 
 def _known(conversion: str) -> str:

@@ -59,7 +59,7 @@ def rdp_to_epsilon(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -> Any:
     """The smallest epsilon that follows from D_alpha(P||Q) <= rdp for one ordered pair. See `rdp_to_delta` for mechanisms.
 
     The worst mechanism has two outputs: epsilon is the largest log((p - delta) / q) over probabilities p > q whose
-    Rényi divergence is at most rdp. Computed to about 1e-13 relative.
+    Rényi divergence is at most rdp. Computed from above, by the dual problem, to about 1e-13 relative.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def rdp_to_epsilon(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -> Any:
 
     References
     ----------
-    Asoodeh, Liao, Calmon, Kosut and Sankar (2021), Three Variants of Differential Privacy; solved here by its two-point
-    form (data processing on the test that attains delta).
+    Asoodeh, Liao, Calmon, Kosut and Sankar (2021), Three Variants of Differential Privacy; solved here in its two-point
+    form (data processing on the test that attains delta), a convex problem.
 
     >>> epsilon = rdp_to_epsilon(2, 0.5, 0.02528402214627233)
     >>> round(epsilon, 10)
