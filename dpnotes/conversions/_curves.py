@@ -30,7 +30,8 @@ def rdp_curve_to_epsilon(curve: Curve, delta: ArrayLike, conversion: str = "opti
     14.2539400024
     """
     delta, conversion = probability("delta", delta), _known(conversion)
-    return plain(np.array([search_epsilon([_read(curve)], float(d), conversion, orders)[1] for d in delta.flat]).reshape(delta.shape))
+    found = [search_epsilon([_read(curve)], float(d), conversion, orders)[1] for d in delta.flat]
+    return plain(np.array(found).reshape(delta.shape))
 
 
 def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "optimal") -> Any:

@@ -203,23 +203,26 @@ def _optimal_log_delta_at(t: float, rdp: float, epsilon: float) -> float:
     if epsilon + log1p(1 / t) <= rdp:
         return log(-expm1(epsilon - rdp)) if epsilon < rdp else -inf
     # Newton's method from the asymptote for small delta; in the end the error is a millionth of the last step squared.
-    log_delta = min(float(_cks_log_delta(t, rdp, epsilon)) + log(-expm1(-max(t * rdp, 1e-300))), -log1p(t))
+    quick = float(_cks_log_delta(t, rdp, epsilon))
+    log_delta = min(quick + log(-expm1(-max(t * rdp, 1e-300))), -log1p(t))
     for _ in range(100):
         value, slope = _optimal(t, rdp, log_delta)
         step = (epsilon - value) / min(slope, -1e-300)
         log_delta = min(log_delta + step, log_delta / 2)
         if abs(step) <= 1e-6:
-            break
-    return log_delta
+            return min(log_delta, quick)
+    return quick
 
 
 _epsilons, _log_deltas = np.frompyfunc(lambda *order: _optimal(*order)[0], 3, 1), np.frompyfunc(_optimal_log_delta_at, 3, 1)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # orders far out
 def _optimal_epsilon(t, g, log_delta):
     return np.asarray(_epsilons(t, g, log_delta), dtype=float)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _optimal_log_delta(t, g, epsilon):
     return np.asarray(_log_deltas(t, g, epsilon), dtype=float)
 
