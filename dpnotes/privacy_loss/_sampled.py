@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, log, log2, sqrt
+from math import ceil, log2, sqrt
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
@@ -214,14 +214,15 @@ class PoissonGaussianLoss(PrivacyLoss):
         inner = np.maximum(self._inner_loss(l if self._remove else -l), -60 * self.mu - self.mu**2)  # below, all is 0 or sure
         x = inner / self.mu + self.mu / 2
         v = x - self.mu if self._remove else -x
-        sure = int(np.searchsorted(v, -36.0))  # up to here both tails are certain, and delta = 1 - e**l
+        sure = int(np.searchsorted(v, -36.0 - self.mu))  # up to here both tails are certain, and delta = 1 - e**l
         left = np.exp(tilt[:sure]) * -np.expm1(np.minimum(l[:sure], 0.0))
         v, l, tilt, inner = v[sure:], l[sure:], tilt[sure:], inner[sure:]
-        size = np.exp(tilt - v * v / 2) * erfcx(v / SQRT_2) / 2
+        near = np.maximum(v, -36.0)  # to the left this tail is certain
+        size = np.exp(tilt - near * near / 2) * erfcx(near / SQRT_2) / 2
         other = np.exp(tilt - v * v / 2) * erfcx((v + self.mu) / SQRT_2) / 2
         scale = self.q if self._remove else -np.expm1(np.minimum(l - self.maximum, 0.0))
         # v is off by the rounding of `inner`, and delta, which the best v makes largest, hardly feels that.
-        error = size * scale * (60 + 4 * (v * v + self.mu**2 + np.abs(inner) + np.abs(l)))
+        error = size * scale * (60 + 4 * (near * near + self.mu**2 + np.abs(inner) + np.abs(l)))
         if not self._remove:
             error += size * 4 * (np.abs(l) + self.maximum)  # of A, where l is close to the largest loss
         return np.concatenate([left, scale * (size - other)]), UNIT * np.concatenate([8 * left, error])
