@@ -395,7 +395,7 @@ class Inversion:
 
     def _step(self, epsilon: float, log_delta: float, value: float, slope: float, side: int) -> float:
         """From `epsilon` and a bound there to where the bound of that side meets the target: proved below it, or above it."""
-        if not slope < 0:
+        if not (slope < 0 and np.isfinite(value)):
             return inf if side else -inf
         epsilon -= (value - log_delta) / slope
         step = (abs(value - log_delta) * 1e-3 + 1e-15) / -slope + 4e-16 * epsilon
