@@ -82,8 +82,11 @@ class PrivacyLoss(ABC):
     def _expect(self, c: float, y: float) -> None:  # noqa: B027
         """Notice that M will be asked for on the line Re z = c, probably up to Im z = y."""
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
-        """A bound on log|M(c + iv)| that holds for all v >= y. Where nothing better is known, log M(c)."""
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
+        """A bound on log|M(c + iv)| that holds for all v >= y. Where nothing better is known, log M(c).
+
+        `copies` as in `_on_line`; `drop` says how far log|M**copies| has to fall below its largest value to be of no account.
+        """
         return np.full(y.shape, self._cumulant(np.array([c]))[0])
 
     def _lattice(self) -> tuple[float, float, float] | None:

@@ -92,9 +92,12 @@ class GaussianLoss(PrivacyLoss):
             slope = -exp(min(float(gaussian_terms(epsilon, self.mu)[2]) - value, 700.0))
             step = (value - target) / slope
             epsilon = max(epsilon - step, 0.0)
-            if abs(step) <= 1e-14 * epsilon:
+            # Newton errs by step**2 times |f''/f'| / 2 for f = log delta, and that ratio is at most 1 - f' + 1 / (mu m(b)) with
+            # Mills' ratio m(b) > 1 / (b + 1).
+            bend = 1 - slope + (epsilon / self.mu + self.mu / 2 + 1) / self.mu
+            if step * step * bend <= 4e-16 * epsilon or abs(step) <= 1e-14 * epsilon:
                 break
-        slack = 4e-15 * (10 - target) / abs(slope) + 4e-16 * epsilon
+        slack = 4e-15 * (10 - target) / abs(slope) + 8e-16 * epsilon
         return max(float(epsilon - slack), 0.0), float(epsilon + slack)
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
@@ -123,7 +126,7 @@ class GaussianLoss(PrivacyLoss):
         value = self._log_mgf(z)
         return value, 5 * UNIT * np.abs(z) * np.abs(z + 1) * self.mu**2 / 2
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
         return (c * (c + 1) - y * y) * self.mu**2 / 2
 
     def _key(self) -> tuple:
@@ -217,7 +220,7 @@ class LaplaceLoss(PrivacyLoss):
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         return self._moment(z)
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
         # The atoms, and the density's transform (e**(z b) - e**(-(z + 1) b)) / (4 (z + 1/2)).
         ends = np.logaddexp(c * self.bound, -(c + 1) * self.bound)
         falling = ends - np.log(2) + np.log1p(0.5 / np.hypot(c + 0.5, y))

@@ -159,7 +159,7 @@ class PoissonLaplaceLoss(PrivacyLoss):
         missed = np.logaddexp(missed, value[0].real - FORGOTTEN + 2 - np.log1p(-self.q))  # rule, and what was left out
         return value, error + np.exp(np.minimum(missed - value.real, 700.0))
 
-    def _modulus(self, c: float, y: FloatArray, copies: int = 1) -> FloatArray:
+    def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
         """The atoms, and twice the variation of the density times e**(cL), whose logarithm is convex, over y."""
         l, power = np.array([-self.bound, self.bound]), c + 1 if self._remove else -c
         s = self._outer(l)
