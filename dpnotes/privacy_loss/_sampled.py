@@ -68,7 +68,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         self.infinity_mass = 0.0
         edge = log1p(-self.q)
         self.minimum, self.maximum = (edge, np.inf) if direction == "remove" else (-np.inf, -edge)
-        self._cumulants: dict[tuple, FloatArray] = {}
+        self._cumulants: dict[bytes, FloatArray] = {}
         self._shared: SharedNodes | None = None
         self._orders: dict[float, list[Orders]] = {}
         self._nodes: dict[tuple[float, float], tuple[np.ndarray, FloatArray]] = {}
@@ -186,7 +186,7 @@ class PoissonGaussianLoss(PrivacyLoss):
         return self._remove and power > 1 and np.log(self.q) + self.mu * (power * self.mu - 10 - self.mu / 2) > 45 + np.log(power)
 
     def _cumulant(self, t: FloatArray) -> FloatArray:
-        key = (t[0], t[-1], len(t))  # orders come from few fixed grids
+        key = t.tobytes()  # orders come from few fixed grids
         if key not in self._cumulants:
             self._cumulants[key] = cumulants(self.q, self.mu, self._remove, t)
         return self._cumulants[key]
