@@ -45,6 +45,9 @@ EXTRA = {  # no published truth: time and width of our own bracket
     "few steps: q=0.01, sigma 1, 2 steps": ("sampled", (0.01, 1.0, 2), 1e-5, None),
     "few steps: q=0.01, sigma 0.5, 20 steps": ("sampled", (0.01, 0.5, 20), 1e-5, None),
     "few steps: q=0.01, sigma 1, 100 steps": ("sampled", (0.01, 1.0, 100), 1e-5, None),
+    "few steps: q=0.01, sigma 0.5, 5 steps": ("sampled", (0.01, 0.5, 5), 1e-5, None),
+    "rare losses: q=0.001, sigma 0.5, 20 steps": ("sampled", (1e-3, 0.5, 20), 1e-8, None),
+    "rare losses: q=1e-7, sigma 1, 100,000 steps": ("sampled", (1e-7, 1.0, 100_000), 1e-9, None),
     "j 500 randomized responses, epsilon 0.1": ("response", (0.1, 500), 1e-5, None),
     "2 Laplace, scale 1": ("laplace", (1.0, 2), 1e-3, None),
     # orders alone, "cks" and the default conversion: an upper bound on the truth of d, b and i, which it does not reach

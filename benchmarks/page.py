@@ -85,7 +85,8 @@ def page(measured: dict) -> str:
 `make bench` measures this page again, in a Python environment of its own, so that no peer touches the book's.
 All numbers are from one session on one core, with nothing else to do.
 Every library and task has a process of its own.
-A time is the processor's, the median of warm calls, up to nine or a tenth of a second of them, each from scratch.
+A time is the processor's, the median of warm calls: nine or more over at least a tenth of a second, none after 0.7 seconds.
+Every call starts from scratch.
 
 ## Numerical accountants
 
