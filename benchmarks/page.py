@@ -85,7 +85,8 @@ def page(measured: dict) -> str:
 `make bench` measures this page again, in a Python environment of its own, so that no peer touches the book's.
 All numbers are from one session on one core, with nothing else to do.
 Every library and task has a process of its own.
-A time is the processor's, the median of up to nine warm calls, each from scratch.
+A time is the processor's, the median of warm calls: nine or more over at least a tenth of a second, none after 0.7 seconds.
+Every call starts from scratch.
 
 ## Numerical accountants
 
@@ -94,7 +95,9 @@ The task is to find $\varepsilon$ at the given $\delta$, unless it says otherwis
 For dpnotes, "width" is the relative width of its certified bracket, and "off" how far its upper bound is above the truth.
 The truth comes from two independent computations in high precision, where there is one.
 For a peer, "ratio" is its time over ours, and a negative "off" is an upper bound below the truth: no bound.
-dp-accounting is Google's, read by its PLD accountant at its own grid; prv-accountant is Microsoft's, with its own error of 0.01.
+"Rényi accountant alone" is the best order's epsilon, one upper bound without a width, beside that of dp-accounting's own.
+dp-accounting is Google's, elsewhere read by its PLD accountant at its own grid.
+prv-accountant is Microsoft's, with its own error of 0.01.
 A dash means that the library does not do the task, or that there is no truth to compare with.
 
 {tasks(accounts)}

@@ -140,7 +140,7 @@ def exchange(guarantee: Any, *, delta: float = 1e-6, alpha: ArrayLike = (2.0, 8.
         row(name, epsilon, known, "the hockey stick of the worst pair" if np.isfinite(epsilon) else
             "delta is below the probability of a leak" if leak > delta else "the loss is unbounded, and delta is 0")
     else:
-        order, epsilon = search_epsilon(curve, delta, "optimal", getattr(guarantee, "orders", ()))
+        order, epsilon = search_epsilon([curve], delta, "optimal", getattr(guarantee, "orders", ()))
         row(name, epsilon, "upper bound", f"best order {order:.4g}, optimal conversion"
             if np.isfinite(epsilon) else "no order gives one")
     for order in orders:

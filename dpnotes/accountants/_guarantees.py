@@ -214,17 +214,18 @@ def _smaller(one: Curve, other: Curve, alpha: ArrayLike) -> Any:
 
 
 def quick_curves_of(entry: Any) -> dict[str, Curve]:
-    """Upper bounds on the Rényi curves that take many orders at once; inf at orders where that would cost much."""
+    """Upper bounds on the Rényi curves that take some orders at once, an array whose last entry alone may be inf."""
     return curves_of(entry, _quick_renyi)
 
 
-def _quick_renyi(loss: PrivacyLoss, alpha: ArrayLike) -> FloatArray:
-    alpha = np.asarray(alpha, dtype=float)
-    values = np.full(alpha.shape, loss.maximum)
-    t = alpha[np.isfinite(alpha)] - 1
-    if t.size:
-        values[np.isfinite(alpha)] = loss._cumulant(t) / t if loss.infinity_mass == 0 else np.inf
-    return values
+def _quick_renyi(loss: PrivacyLoss, alpha: FloatArray) -> FloatArray:
+    """At orders of which the last alone may be inf."""
+    if loss.infinity_mass > 0:
+        return np.full(alpha.shape, np.inf)
+    if alpha[-1] == np.inf:
+        return np.append(_quick_renyi(loss, alpha[:-1]), loss.maximum)
+    t = alpha - 1
+    return loss._cumulant_above(t) / t
 
 
 def by_direction(history: list[tuple[Any, int]], read: Callable[[Any], dict[str, Any]]) -> list[list[tuple[Any, int]]]:

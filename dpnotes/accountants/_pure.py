@@ -18,7 +18,9 @@ from dpnotes.conversions._composition import drv_sum, kov_sum
 
 def each(function: Callable[[float], float], argument: FloatArray) -> Any:
     """A function of one number, applied to every entry."""
-    return plain(np.array([function(float(x)) for x in argument.flat], dtype=float).reshape(argument.shape))
+    if argument.ndim == 0:
+        return float(function(float(argument)))
+    return np.array([function(float(x)) for x in argument.flat], dtype=float).reshape(argument.shape)
 
 
 def largest_loss(entry: Any) -> dict[str, float]:

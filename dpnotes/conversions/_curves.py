@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import exp, log
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, probability
-from dpnotes.conversions._renyi import TO_DELTA, TO_EPSILON, Curve, checked_delta, checked_epsilon
+from dpnotes.conversions._renyi import TO_DELTA, TO_EPSILON, Curve
+from dpnotes.privacy_loss._special import log1mexp
 
 
 def rdp_curve_to_epsilon(curve: Curve, delta: ArrayLike, conversion: str = "optimal", *, orders: Sequence[float] = ()) -> Any:
     """The smallest epsilon that any order of a Rényi curve gives at `delta`. Upper bound.
 
-    The best order is found on the whole half-line above 1, infinity included; an order that is off by 1e-6 costs about
-    1e-12 of epsilon.
+    The best order is found on the whole half-line above 1, infinity included, but for about 1e-9 of epsilon.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ def rdp_curve_to_epsilon(curve: Curve, delta: ArrayLike, conversion: str = "opti
     14.2539400024
     """
     delta, conversion = probability("delta", delta), _known(conversion)
-    return plain(np.array([search_epsilon(curve, float(d), conversion, orders)[1] for d in delta.flat]).reshape(delta.shape))
+    found = [search_epsilon([_read(curve)], float(d), conversion, orders)[1] for d in delta.flat]
+    return plain(np.array(found).reshape(delta.shape))
 
 
 def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "optimal") -> Any:
@@ -39,12 +41,21 @@ def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "opti
     0.0179854482
     """
     epsilon, conversion = nonnegative("epsilon", epsilon), _known(conversion)
-    return plain(np.array([search_delta(curve, float(e), conversion)[1] for e in epsilon.flat]).reshape(epsilon.shape))
+    return plain(np.array([search_delta([_read(curve)], float(e), conversion)[1] for e in epsilon.flat]).reshape(epsilon.shape))
 
 
 def best_order(curve: Curve, delta: float, conversion: str = "optimal") -> float:
     """The order at which `rdp_curve_to_epsilon` ends; inf where pure DP is best."""
-    return search_epsilon(curve, float(probability("delta", delta)), _known(conversion))[0]
+    return search_epsilon([_read(curve)], float(probability("delta", delta)), _known(conversion))[0]
+
+
+def _read(curve: Curve) -> Curve:
+    """The curve as an array, inf where it gives no divergence."""
+    def read(alpha: FloatArray) -> FloatArray:
+        rdp = np.broadcast_to(np.asarray(curve(alpha), dtype=float), alpha.shape)
+        return np.where(rdp >= 0, rdp, np.inf)
+
+    return read
 
 
 def _known(conversion: str) -> str:
@@ -53,78 +64,137 @@ def _known(conversion: str) -> str:
     return conversion
 
 
-def search_epsilon(curve: Curve, delta: float, conversion: str, orders: Sequence[float] = ()) -> tuple[float, float]:
-    """The best order at `delta`, and its epsilon."""
-    return _search(lambda bound: lambda alpha: checked_epsilon(alpha, curve(alpha), np.full(alpha.shape, delta), bound),
-                   TO_EPSILON, conversion, orders)
+def search_epsilon(curves: Sequence[Curve], delta: float, conversion: str, orders: Sequence[float] = ()) -> tuple[float, float]:
+    """The best order at `delta` and its epsilon, for the curve where that is largest."""
+    if delta == 1:
+        return np.inf, 0.0
+    log_delta = log(delta) if delta > 0 else -np.inf
+    order, epsilon = _worst(curves, log_delta, TO_EPSILON, conversion, orders, lambda rdp: rdp, 0.0)
+    return order, max(epsilon, 0.0)
 
 
-def search_delta(curve: Curve, epsilon: float, conversion: str, orders: Sequence[float] = ()) -> tuple[float, float]:
-    """The best order at `epsilon`, and its delta."""
-    return _search(lambda bound: lambda alpha: checked_delta(alpha, curve(alpha), np.full(alpha.shape, epsilon), bound),
-                   TO_DELTA, conversion, orders)
+def search_delta(curves: Sequence[Curve], epsilon: float, conversion: str, orders: Sequence[float] = ()) -> tuple[float, float]:
+    """The best order at `epsilon` and its delta, for the curve where that is largest."""
+    if epsilon == np.inf:
+        return np.inf, 0.0
+    pure = lambda rdp: float(log1mexp(min(epsilon - rdp, 0.0)))  # noqa: E731
+    order, log_delta = _worst(curves, epsilon, TO_DELTA, conversion, orders, pure, -746.0)
+    return order, exp(min(log_delta, 0.0))
 
 
-def _search(objective: Callable, table: dict[str, Callable], conversion: str, orders: Sequence[float]) -> tuple[float, float]:
-    found = _search_all(objective, table, conversion)
-    if len(orders):  # the corners of a curve that is known at these orders only
-        listed = np.array([order for order in orders if order > 1])
-        values = objective(table[conversion])(listed)
-        found = min([found, *zip(listed.tolist(), values.tolist(), strict=True)], key=lambda pair: pair[1])
-    return found
+def _worst(curves, target: float, table: dict[str, Callable], conversion: str, orders: Sequence[float],
+           pure: Callable[[float], float], enough: float) -> tuple[float, float]:
+    bound, quick = table[conversion], table["cks" if conversion == "optimal" else conversion]
+    listed = np.array([order for order in orders if 1 < order < np.inf])
+    worst = (np.inf, -np.inf)
+    for curve in curves:
+        order, value = worst
+        if value > -np.inf and order < np.inf:  # below at the best order of another curve: no search of its own is needed
+            there = float(np.ravel(curve(np.array([order])))[0])
+            if there == 0 or (there < np.inf and float(bound(order - 1, there, target)) <= value):
+                continue
+        found = _best_order(curve, target, bound, quick, pure, enough)
+        if len(listed):  # the corners of a curve that is known at these orders only
+            values = np.where((rdp := np.asarray(curve(listed))) == 0, -np.inf, bound(listed - 1, rdp, target))
+            found = min([found, *zip(listed.tolist(), values.tolist(), strict=True)], key=lambda pair: pair[1])
+        worst = max(worst, found, key=lambda pair: pair[1])
+    return worst
 
 
-def _search_all(objective: Callable, table: dict[str, Callable], conversion: str) -> tuple[float, float]:
-    if conversion != "optimal":
-        return _best_order(objective(table[conversion]))
-    # The optimal conversion costs more to compute and ends at a similar order: look there, and widen while it pays.
-    start = _best_order(objective(table["cks"]))
-    if start[1] == 0:
-        return start
-    center = start[0] - 1 if np.isfinite(start[0]) else 1.0
-    return min(_best_order(objective(table["optimal"]), center), start, key=lambda found: found[1])
+_FIRST = np.append(1 + 2.0 ** np.arange(-1, 6), np.inf)
+_BETWEEN = np.arange(1, 12) / 12
+_LN2, _LOWEST, _HIGHEST = log(2), log(1e-12), log(1e280)  # beyond, an order is as good as 1 or inf
+_CLOSE = 1e-12  # what the best order may still gain, relative, as far as the last points tell
 
 
-def _best_order(objective: Callable[[FloatArray], FloatArray], center: float | None = None) -> tuple[float, float]:
-    """(order, value) of the smallest objective over orders in (1, inf]. In t = alpha - 1 it falls, then rises."""
-    t = 2.0 ** np.arange(-3, 8, 0.5) if center is None else center * 2.0 ** np.array([-1, -0.5, 0, 0.5, 1])
-    values = objective(np.append(1 + t, np.inf))
-    values, at_infinity = values[:-1], float(values[-1])
-    # Widen while the best is at the edge; an order past 1e280 or within 1e-12 of 1 is as good as inf or 1.
-    for _ in range(600):
-        best = int(np.argmin(values))
-        if best == len(t) - 1 and np.isfinite(values[best]) and t[-1] < 1e280:
-            t = np.append(t, 4 * t[-1])
-            values = np.append(values, objective(1 + t[-1:]))
-        elif best == 0 and t[0] > 1e-12:
-            t = np.append(t[0] / 4, t)
-            values = np.append(objective(1 + t[:1]), values)
+def _best_order(curve: Curve, target: float, bound: Callable, quick: Callable, pure: Callable[[float], float],
+                enough: float) -> tuple[float, float]:
+    """(order, value) of the least bound over orders in (1, inf], or any that gives `enough`. In u = log t it falls, then rises.
+
+    The quick bound tells where to begin. Then points are added: beyond the edge while the best is there; at the lowest point of
+    the polynomial through the best and its neighbors where that seems good; else all over the gap. Each value is a bound, so
+    that a wrong guess only costs sharpness.
+    """
+    rdp = np.asarray(curve(_FIRST), dtype=float)
+    at_infinity = np.inf, pure(float(rdp[-1]))
+    if not rdp.all():  # the two laws are one
+        return float(_FIRST[np.argmin(rdp)]), -np.inf
+    if target == -np.inf or at_infinity[1] <= enough:
+        return at_infinity
+    u, values = _near(curve, rdp[:-1], lambda t, rdp: quick(t, rdp, target), lambda t, rdp: bound(t, rdp, target))
+    points, width, before = list(zip(u, values, strict=True)), np.inf, np.inf
+    for turn in range(200):
+        i = min(range(len(points)), key=[value for _, value in points].__getitem__)
+        here, best = points[i]
+        if best <= enough:
+            break
+        if i == 0:
+            step = 3 * (points[1][0] - here)
+            new = [u for u in (here - 4 * step, here - 2 * step, here - step) if u > _LOWEST]
+        elif i == len(points) - 1:
+            step = 3 * (here - points[i - 1][0])
+            new = [u for u in (here + step, here + 2 * step, here + 4 * step) if u < _HIGHEST]
         else:
+            low, high = points[i - 1][0], points[i + 1][0]
+            lowest, bend, off = _vertex(points[max(i - 3, 0) : i + 4], points[i - 1 : i + 2])
+            gap, moved = high - low, min(off, abs(lowest - before)) if here == before and off < np.inf else off
+            if bend * ((lowest - here) ** 2 + moved**2) < _CLOSE * abs(best) or gap < 1e-7:
+                break
+            if off < gap / 8 and (turn % 4 < 3 or gap < width / 2):
+                new, before = [lowest], lowest
+            else:
+                new, before = [low + gap * k / 8 for k in range(1, 8)], np.inf
+            width = gap
+            new = [u for u in new if low < u < high and abs(u - here) > 1e-9]
+        if not new:
             break
-    # The best order lies between its neighbors: try the lowest point of the parabola through the three, in log t, and two more
-    # close to it, so that the next three are much closer together. Where they are not (a wall on one side), quarter the gap.
-    u, width = np.log(t), np.inf
-    for _ in range(80):
-        best = int(np.argmin(values))
-        low, here, high = u[max(best - 1, 0)], u[best], u[min(best + 1, len(u) - 1)]
-        lowest, step, gain = (low + high) / 2, (high - low) / 4, np.inf
-        if low < here < high and np.isfinite(values[best - 1] + values[best + 1]):
-            left, right = (values[best] - values[best - 1]) / (here - low), (values[best + 1] - values[best]) / (high - here)
-            if right > left:
-                bend = (right - left) / (high - low)
-                vertex = (here + low) / 2 - left / (2 * bend)
-                gain = bend * (vertex - here) ** 2
-                if high - low < 0.3 * width:
-                    lowest, step = vertex, (high - low) / 12
-        if high - low < 1e-6 or gain < 1e-13 * abs(values[best]):
+        alpha = 1 + np.exp(new)
+        values = bound(alpha - 1, np.asarray(curve(alpha), dtype=float), target)
+        points = sorted(points + list(zip(new, values.tolist(), strict=True)))
+    return at_infinity if at_infinity[1] <= best else (1 + exp(here), best)
+
+
+def _near(curve: Curve, rdp: FloatArray, quick: Callable, bound: Callable) -> tuple[list[float], list[float]]:
+    """Five points, or fewer at an edge, around the one where the quick bound is least, and the bound there."""
+    t = _FIRST[:-1] - 1
+    for _ in range(320):
+        i = int(np.argmin(quick(t, rdp)))
+        if 0 < i < len(t) - 1 or (i and np.isinf(rdp[i])) or not 1e-12 < t[i] < 1e280:
             break
-        width = high - low if step < (high - low) / 4 else np.inf
-        new = np.clip(lowest + step * np.array([-1.0, 0.0, 1.0]), low + step / 8, high - step / 8)
-        u, values = np.append(u, new), np.append(values, objective(1 + np.maximum(np.exp(new), 1e-13)))
-        order = np.argsort(u)
-        u, values = u[order], values[order]
-    best = int(np.argmin(values))
-    return (np.inf, at_infinity) if at_infinity <= values[best] else (1 + float(np.exp(u[best])), float(values[best]))
+        at, more = (len(t), t[i] * _OUTWARD) if i else (0, t[i] / _OUTWARD[::-1])
+        t, rdp = np.insert(t, at, more), np.insert(rdp, at, np.asarray(curve(1 + more), dtype=float))
+    if 0 < i < len(t) - 1:
+        t = t[i - 1] * (t[i + 1] / t[i - 1]) ** _BETWEEN
+        rdp = np.asarray(curve(1 + t), dtype=float)
+        i = int(np.argmin(quick(t, rdp)))
+    near = slice(max(i - 3, 0), i + 4)
+    return np.log(t[near]).tolist(), bound(t[near], rdp[near]).tolist()
+
+
+_OUTWARD = np.array([2.0, 4.0, 8.0])
+
+
+def _vertex(five: list[tuple[float, float]], three: list[tuple[float, float]]) -> tuple[float, float, float]:
+    """The lowest point of the polynomial through the five, the parabola's bend, and how far its lowest point is off (or inf)."""
+    (low, left), (here, best), (high, right) = three
+    left, right = (best - left) / (here - low), (right - best) / (high - here)
+    bend = (right - left) / (high - low)
+    if not 0 < bend < np.inf:
+        return here, np.inf, np.inf
+    parabola = lowest = (here + low) / 2 - left / (2 * bend)
+    x, c = ([pair[k] for pair in five if pair[1] < np.inf] for k in (0, 1))
+    for k in range(1, len(x)):  # divided differences
+        for i in range(len(x) - 1, k - 1, -1):
+            c[i] = (c[i] - c[i - 1]) / (x[i] - x[i - k])
+    for _ in range(3):
+        value, slope, half = c[-1], 0.0, 0.0
+        for center, coefficient in zip(x[-2::-1], c[-2::-1], strict=True):
+            at = lowest - center
+            half, slope, value = half * at + slope, slope * at + value, value * at + coefficient
+        if not half > 0:
+            return here, bend, np.inf
+        lowest -= slope / (2 * half)
+    return (lowest, bend, abs(lowest - parabola)) if low < lowest < high else (here, bend, np.inf)
 
 
 def rdp_curve_to_zcdp(curve: Curve, *, width: float = 1e-8) -> float:

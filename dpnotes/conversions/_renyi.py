@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import exp, expm1, inf, log, log1p
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, probability
-from dpnotes.privacy_loss._special import exp_minus_line, log1mexp
+from dpnotes.privacy_loss._special import log1mexp
 
 Curve = Callable[[FloatArray], FloatArray]
 
@@ -58,7 +59,7 @@ def rdp_to_epsilon(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -> Any:
     """The smallest epsilon that follows from D_alpha(P||Q) <= rdp for one ordered pair. See `rdp_to_delta` for mechanisms.
 
     The worst mechanism has two outputs: epsilon is the largest log((p - delta) / q) over probabilities p > q whose
-    Rényi divergence is at most rdp. Computed to about 1e-13 relative.
+    Rényi divergence is at most rdp. Computed from above, by the dual problem, to about 1e-13 relative.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ def rdp_to_epsilon(alpha: ArrayLike, rdp: ArrayLike, delta: ArrayLike) -> Any:
 
     References
     ----------
-    Asoodeh, Liao, Calmon, Kosut and Sankar (2021), Three Variants of Differential Privacy; solved here by its two-point
-    form (data processing on the test that attains delta).
+    Asoodeh, Liao, Calmon, Kosut and Sankar (2021), Three Variants of Differential Privacy; solved here in its two-point
+    form (data processing on the test that attains delta), a convex problem.
 
     >>> epsilon = rdp_to_epsilon(2, 0.5, 0.02528402214627233)
     >>> round(epsilon, 10)
@@ -162,92 +163,68 @@ def _cks_log_delta(t, g, epsilon):
     return t * (g - epsilon) - t * np.log1p(1 / t) - np.log1p(t)
 
 
-# The two-point problem. p is the probability of the test's event on the true data, q on the neighbor; l = log(p/q) and
-# m = log((1-p)/(1-q)) are its two losses. The order's budget says p e**(t l) + (1-p) e**(t m) = e**(t rdp), t = alpha - 1.
-def _budget_loss(log_p: FloatArray, t: FloatArray, rdp: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The losses (l, m) of the pair that uses up the budget with P-probability p of the event: l by Newton from above."""
-    p = np.exp(log_p)
-    odds, log_rest = p / -np.expm1(log_p), log1mexp(log_p)
-    # Start at or above the root, where the first term alone uses up the budget (by itself, or as p (tl)**2 / 2).
-    with np.errstate(over="ignore", divide="ignore"):
-        loss = np.minimum(rdp - log_p / t, np.sqrt(2 * np.expm1(np.minimum(t * rdp, 600.0)) / p) / t)
-    for _ in range(200):
-        other = -np.log1p(odds * -np.expm1(-loss))
-        moment = np.logaddexp(log_p + t * loss, log_rest + t * other)
-        # The moment is 1 + p (e**(tl) - 1 - tl + t (e**-l - 1 + l)) + the same for the rest: no cancellation near 0.
-        near = (t * loss < 0.5) & (-t * other < 0.5)
-        if near.any():
-            s, l, m = t[near], loss[near], other[near]
-            sl, sm, l, m = exp_minus_line(np.stack([s * l, s * m, -l, -m]))
-            moment[near] = np.log1p(p[near] * (sl + s * l) - np.expm1(log_p[near]) * (sm + s * m))
-        slope = t * np.exp(log_p + t * loss - moment) * -np.expm1((t + 1) * (other - loss))
-        over = moment - t * rdp
-        step = over / np.maximum(slope, 1e-300)
-        loss = np.maximum(loss - np.maximum(step, 0.0), loss / 4)
-        if np.all((step <= 1e-9 * loss) | (over <= 1e-15)):  # Newton squares the error: the last step that matters, or noise
+# The optimal conversion is a convex problem: of all pairs p = P(S), q = Q(S) with p**alpha q**-t + (1-p)**alpha (1-q)**-t at
+# most B = e**(t rdp), t = alpha - 1, the largest p - e**epsilon q. x**alpha lies above its tangents, so the two terms of the
+# constraint lie above alpha s**t p - t s**alpha q and alpha r**t (1-p) - t r**alpha (1-q), whatever s > r > 0. Multiplied
+# by 1 / (alpha (s**t - r**t)) and added they give, for every p and q,
+#     p - e**epsilon q <= delta = (B - alpha r**t + t r**alpha) / (alpha (s**t - r**t))
+# where e**epsilon = (t / alpha) (s**alpha - r**alpha) / (s**t - r**t). So each r makes a true bound, r = 0 that of Canonne,
+# Kamath and Steinke, and the least of them is the optimum (strong duality). There p / q = s and (1-p) / (1-q) = r, hence
+# 1 - r = delta (s - r) / (s - e**epsilon): iterated from r = 1 - alpha delta, which is it for small delta. Where
+# alpha delta >= 1 the optimum has p = 1, and delta is 1 - e**(epsilon - rdp).
+def _optimal(t: float, rdp: float, log_delta: float) -> tuple[float, float]:
+    """(epsilon, its derivative by log delta)."""
+    alpha, delta = t + 1, exp(log_delta)
+    if alpha * delta >= 1:
+        return rdp + log1p(-delta), -delta / (1 - delta)
+    rho = -log1p(-alpha * delta) if t * alpha * delta < 0.1 else 0.0  # -log r
+    low, high, before = 0.0, 700.0, None
+    for _ in range(100):
+        w = -expm1(-rho)
+        room = max(t * rdp + (t * rho - log1p(t * w)) + 4e-16 * t * rho, 1e-300)  # log(B / (alpha r**t - t r**alpha)), rounded up
+        x = t * (rdp + rho) + log(-expm1(-room)) - log(alpha) - log_delta  # log((s / r)**t - 1)
+        far = x + log1p(exp(-x)) if x > 0 else log1p(exp(x))  # t log(s / r)
+        gap = log(expm1(-alpha * far / t) / expm1(-far)) - log1p(1 / t)  # epsilon - log s, below 0
+        epsilon, slope = far / t - rho + gap, -expm1(-gap)
+        step = delta * expm1(-far / t) / expm1(min(gap, -1e-16)) - w  # what 1 - r should be, less what it is
+        gain = t * exp(min(rho - x, 700.0)) * -slope * step * step  # of one more turn, times delta, near the optimum
+        if (t + exp(rho)) * abs(step) < 0.1 and gain <= 1e-14 * delta * abs(epsilon):
             break
-    return loss, -np.log1p(odds * -np.expm1(-loss))
+        low, high = (rho, high) if step > 0 else (low, rho)
+        if before is None or step == before[1]:
+            new = -log1p(-w - step) if w + step < 1 else high
+        else:  # secant
+            new = rho - step * (rho - before[0]) / (step - before[1])
+        before, rho = (rho, step), new if low < new < high else (low + high) / 2
+    return epsilon, slope
 
 
-def _tangent(t, loss, other):
-    """log of (alpha/t) (1 - e**(t d)) / (1 - e**(alpha d)), d = m - l < 0: where the budget's slope meets the test's."""
-    d = other - loss
-    return np.log1p(1 / t) + log1mexp(t * d) - log1mexp((t + 1) * d)
+def _optimal_log_delta_at(t: float, rdp: float, epsilon: float) -> float:
+    if epsilon + log1p(1 / t) <= rdp:
+        return log(-expm1(epsilon - rdp)) if epsilon < rdp else -inf
+    # Newton's method from the asymptote for small delta; in the end the error is a millionth of the last step squared.
+    quick = float(_cks_log_delta(t, rdp, epsilon))
+    log_delta = min(quick + log(-expm1(-max(t * rdp, 1e-300))), -log1p(t))
+    for _ in range(100):
+        value, slope = _optimal(t, rdp, log_delta)
+        step = (epsilon - value) / min(slope, -1e-300)
+        log_delta = min(log_delta + step, log_delta / 2)
+        if abs(step) <= 1e-6:
+            return min(log_delta, quick)
+    return quick
 
 
-def _root(function, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Roots of increasing functions, one an entry: false position (Illinois) and halving in turn. The optima are flat there."""
-    at_low, at_high = function(low), function(high)
-    for turn in range(80):
-        middle = (low + high) / 2
-        if turn % 3 < 2:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                secant = (low * at_high - high * at_low) / (at_high - at_low)
-            middle = np.where((secant > low) & (secant < high), secant, middle)
-        value = function(middle)
-        left = value < 0
-        low, at_low = np.where(left, middle, low), np.where(left, value, at_low / 2)
-        high, at_high = np.where(left, high, middle), np.where(left, at_high / 2, value)
-        if np.all((np.abs(value) < 1e-8) | (high - low < 1e-8)):
-            break
-    return middle
+_epsilons, _log_deltas = np.frompyfunc(lambda *order: _optimal(*order)[0], 3, 1), np.frompyfunc(_optimal_log_delta_at, 3, 1)
 
 
-def _optimal_epsilon(t: FloatArray, rdp: FloatArray, log_delta: FloatArray) -> FloatArray:
-    # p = delta (1 + e**u). At the best u, e**u (e**tangent - 1) = 1; there u >= log t, with equality for a large budget.
-    top = np.log(np.expm1(-log_delta))
-    certain = log1mexp(log_delta) + rdp  # the event is sure on the true data, p = 1
-    inside = np.log(t) < top - 1e-9
-    if not inside.any():
-        return certain
-    t, rdp, log_delta, top = t[inside], rdp[inside], log_delta[inside], top[inside]
-
-    def losses(u):
-        return _budget_loss(np.minimum(log_delta + np.logaddexp(0.0, u), -1e-16), t, rdp)
-
-    def condition(u):
-        return u + np.log(np.maximum(np.expm1(_tangent(t, *losses(u))), 1e-300))
-
-    u = _root(condition, np.log(t), top - 1e-10 * (top - np.log(t)))
-    epsilon = certain
-    epsilon[inside] = np.maximum(epsilon[inside], losses(u)[0] - np.logaddexp(0.0, -u))
-    return epsilon
+@np.errstate(over="ignore", invalid="ignore")  # orders far out
+def _optimal_epsilon(t, g, log_delta):
+    return np.asarray(_epsilons(t, g, log_delta), dtype=float)
 
 
-def _optimal_log_delta(t: FloatArray, rdp: FloatArray, epsilon: FloatArray) -> FloatArray:
-    # delta = p (1 - e**(epsilon - l)); at the best p, l = epsilon + tangent.
-    widest = epsilon + np.log1p(1 / t)
-    log_delta = log1mexp(np.minimum(epsilon - rdp, 0.0))  # p = 1
-    budget = t * rdp + log1mexp(-t * rdp)  # log(e**(t rdp) - 1)
-    low = np.minimum(budget - t * widest, -1e-9)
-    inside = widest > rdp + 1e-12
-    if inside.any():
-        t, rdp, epsilon, low = t[inside], rdp[inside], epsilon[inside], low[inside]
-        log_p = _root(lambda x: epsilon + _tangent(t, *_budget_loss(x, t, rdp)) - _budget_loss(x, t, rdp)[0], low,
-                      np.full(low.shape, -1e-12))
-        value = log_p + log1mexp(np.minimum(epsilon - _budget_loss(log_p, t, rdp)[0], 0.0))
-        log_delta[inside] = np.maximum(log_delta[inside], value)
-    return log_delta
+@np.errstate(over="ignore", invalid="ignore")
+def _optimal_log_delta(t, g, epsilon):
+    return np.asarray(_log_deltas(t, g, epsilon), dtype=float)
 
 
 TO_EPSILON = {"mironov": _mironov_epsilon, "cks": _cks_epsilon, "optimal": _optimal_epsilon}

@@ -212,6 +212,11 @@ class LaplaceLoss(PrivacyLoss):
             far_error = 2 * UNIT * (size / np.abs(1 + decay + ramp) + np.abs(value))
         return value, np.where(close, near_error + UNIT * np.abs(value), far_error)
 
+    def _cumulant_above(self, t: FloatArray) -> FloatArray:
+        if (float(t.min()) + 1) * self.bound < 1e-4:  # the two terms cancel
+            return self._cumulant(t)
+        return t * self.bound * (1 + 1e-15) + np.log1p(t / (2 * t + 1) * np.expm1(-(2 * t + 1) * self.bound))
+
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         return self._moment(z)
 
@@ -379,6 +384,16 @@ class DiscreteLoss(PrivacyLoss):
 
     def _cumulant(self, t: FloatArray) -> FloatArray:
         return self._moment(t)[0]
+
+    def _cumulant_above(self, t: FloatArray) -> FloatArray:
+        terms = t[:, None] * self.losses + self.log_masses
+        top = terms.max(axis=1)
+        terms = np.exp(terms - top[:, None])
+        total = terms.sum(axis=1)
+        values = np.log(total) + top
+        if values.min() < 1e-4:
+            return self._cumulant(t)
+        return values + 1e-15 * (8 + values - 2 * (terms @ self.log_masses) / total)  # the exponents' rounding
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         if not len(self.losses):

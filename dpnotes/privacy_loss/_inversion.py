@@ -103,7 +103,7 @@ class Line:
             error = (size * (np.expm1(np.minimum(self.relative, 600.0)) + UNIT * (8 + np.abs(extra)))).sum()
             total = float(size.sum())
             kept = size > 1e-17 / len(g) * total  # the others move into the error
-            error = float(error) * (1 + 1e-9) + float(size[~kept].sum()) + UNIT * (40 + len(g)) * total
+            error = float(error) * (1 + 1e-9) + float(size[~kept].sum()) + UNIT * (40 + 2 * len(g)) * total
             y, g = self.y[kept], g[kept]
             self._terms[key] = np.array((g, g * self.z[kept])), y, total, float(size[kept] @ y), error
         return self._terms[key]
@@ -403,8 +403,8 @@ class Inversion:
         return epsilon
 
     def _step(self, epsilon: float, log_delta: float, value: float, slope: float, side: int) -> float:
-        """From `epsilon` and the bound of that side there, to where it meets the target and proves delta below it, or above it."""
-        if not slope < 0:
+        """From `epsilon` and a bound there to where the bound of that side meets the target: proved below it, or above it."""
+        if not (slope < 0 and np.isfinite(value)):
             return inf if side else -inf
         epsilon -= (value - log_delta) / slope
         step = (abs(value - log_delta) * 1e-3 + 1e-15) / -slope + 4e-16 * epsilon

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import ceil, log, log2, sqrt
+from functools import cached_property
+from math import ceil, log1p, log2, sqrt
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
@@ -10,7 +11,7 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 from dpnotes._validate import FloatArray, fail, nonnegative, probability, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
-from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, cumulants, log_mixture
+from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, SharedNodes, cumulants, log_mixture
 from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 from dpnotes.privacy_loss._transform import moments_from_delta
 
@@ -65,10 +66,10 @@ class PoissonGaussianLoss(PrivacyLoss):
     def __init__(self, q: float, mu: float, direction: str = "remove") -> None:
         self.q, self.mu, self.direction = float(q), float(mu), direction
         self.infinity_mass = 0.0
-        edge = float(np.log1p(-self.q))
+        edge = log1p(-self.q)
         self.minimum, self.maximum = (edge, np.inf) if direction == "remove" else (-np.inf, -edge)
-        self._inner = GaussianLoss(self.mu)
-        self._cumulants: dict[tuple, FloatArray] = {}
+        self._cumulants: dict[bytes, FloatArray] = {}
+        self._shared: SharedNodes | None = None
         self._orders: dict[float, list[Orders]] = {}
         self._nodes: dict[tuple[float, float], tuple[np.ndarray, FloatArray]] = {}
 
@@ -77,6 +78,10 @@ class PoissonGaussianLoss(PrivacyLoss):
 
     def _key(self) -> tuple:
         return self.q, self.mu, self.direction
+
+    @cached_property
+    def _inner(self) -> GaussianLoss:
+        return GaussianLoss(self.mu)
 
     @property
     def _remove(self) -> bool:
@@ -181,10 +186,16 @@ class PoissonGaussianLoss(PrivacyLoss):
         return self._remove and power > 1 and np.log(self.q) + self.mu * (power * self.mu - 10 - self.mu / 2) > 45 + np.log(power)
 
     def _cumulant(self, t: FloatArray) -> FloatArray:
-        key = (t[0], t[-1], len(t))  # orders come from few fixed grids
+        key = t.tobytes()  # orders come from few fixed grids
         if key not in self._cumulants:
             self._cumulants[key] = cumulants(self.q, self.mu, self._remove, t)
         return self._cumulants[key]
+
+    def _cumulant_above(self, t: FloatArray) -> FloatArray:
+        most, shared = max(t.tolist()), self._shared
+        if shared is None or not most <= shared.most <= 8 * most:
+            shared = self._shared = SharedNodes(self.q, self.mu, self._remove, most)
+        return cumulants(self.q, self.mu, self._remove, t) if shared.too_many else shared.cumulants(t)
 
     def _on_line(self, z: np.ndarray, copies: int = 1) -> tuple[np.ndarray, FloatArray]:
         key = float(z[0].real), float(z[1].imag)
@@ -214,14 +225,15 @@ class PoissonGaussianLoss(PrivacyLoss):
         inner = np.maximum(self._inner_loss(l if self._remove else -l), -60 * self.mu - self.mu**2)  # below, all is 0 or sure
         x = inner / self.mu + self.mu / 2
         v = x - self.mu if self._remove else -x
-        sure = int(np.searchsorted(v, -36.0))  # up to here both tails are certain, and delta = 1 - e**l
+        sure = int(np.searchsorted(v, -36.0 - self.mu))  # up to here both tails are certain, and delta = 1 - e**l
         left = np.exp(tilt[:sure]) * -np.expm1(np.minimum(l[:sure], 0.0))
         v, l, tilt, inner = v[sure:], l[sure:], tilt[sure:], inner[sure:]
-        size = np.exp(tilt - v * v / 2) * erfcx(v / SQRT_2) / 2
+        near = np.maximum(v, -36.0)  # to the left this tail is certain
+        size = np.exp(tilt - near * near / 2) * erfcx(near / SQRT_2) / 2
         other = np.exp(tilt - v * v / 2) * erfcx((v + self.mu) / SQRT_2) / 2
         scale = self.q if self._remove else -np.expm1(np.minimum(l - self.maximum, 0.0))
         # v is off by the rounding of `inner`, and delta, which the best v makes largest, hardly feels that.
-        error = size * scale * (60 + 4 * (v * v + self.mu**2 + np.abs(inner) + np.abs(l)))
+        error = size * scale * (60 + 4 * (near * near + self.mu**2 + np.abs(inner) + np.abs(l)))
         if not self._remove:
             error += size * 4 * (np.abs(l) + self.maximum)  # of A, where l is close to the largest loss
         return np.concatenate([left, scale * (size - other)]), UNIT * np.concatenate([8 * left, error])
@@ -248,7 +260,9 @@ class PoissonGaussianLoss(PrivacyLoss):
 
     @property
     def swapped(self) -> PoissonGaussianLoss:
-        return PoissonGaussianLoss(self.q, self.mu, "add" if self._remove else "remove")
+        other = object.__new__(PoissonGaussianLoss)  # q and mu are checked
+        other.__init__(self.q, self.mu, "add" if self._remove else "remove")
+        return other
 
 
 def poisson_sampled_loss(loss: PrivacyLoss, q: float, direction: str = "remove") -> PrivacyLoss:

@@ -19,7 +19,7 @@ carries what the shifts know at n v back to v.
 
 from __future__ import annotations
 
-from math import ceil, floor, frexp, ldexp, log2
+from math import ceil, cos, floor, frexp, ldexp, log, log1p, log2, pi, sqrt
 
 import numpy as np
 from scipy.special import expit
@@ -347,8 +347,10 @@ class Orders:
 def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
     """log M(t) at many real t > 0 at once, rounded up by 1e-14, for Chernoff's bound; an easy bound where that is too long."""
     power = t + 1 if remove else -t
-    with np.errstate(over="ignore"):  # h**(t + 1) <= 1 - q + q R**(t + 1) by convexity, and h**-t <= (1 - q)**-t
+    with np.errstate(over="ignore"):  # h**(t + 1) <= 1 - q + q R**(t + 1) by convexity, or by Minkowski; h**-t <= (1 - q)**-t
         bound = np.logaddexp(np.log1p(-q), np.log(q) + t * (t + 1) * mu * mu / 2) if remove else -t * np.log1p(-q)
+        if remove:
+            bound = np.minimum(bound, (t + 1) * np.logaddexp(np.log1p(-q), np.log(q) + t * mu * mu / 2))
     values = bound
     digits = DIGITS + 12
     if remove:
@@ -372,6 +374,53 @@ def cumulants(q: float, mu: float, remove: bool, t: FloatArray) -> FloatArray:
         log_weight = -x * x / 2 - LOG_SQRT_2PI + np.log(width) + (log_h if remove else 0.0)
         values[block] = np.minimum(logsumexp(log_weight + t[block, None] * loss) + 1e-14, bound[block])
     return values
+
+
+class SharedNodes:
+    """Nodes for log M at all real t up to `most`: fewer would do for small t, but making them costs more than using these."""
+
+    def __init__(self, q: float, mu: float, remove: bool, most: float) -> None:
+        self.most = most
+        # The logarithm of phi h**power has a slope between -x and power mu - x: beyond 0 and power mu it falls as a normal law.
+        left = right = sqrt(2 * (DIGITS + 12))
+        if remove:
+            right += (most + 1) * mu
+        else:
+            left = min(left + most * mu, sqrt(2 * (DIGITS + 12 - most * log1p(-q))))  # or by h**-most <= (1 - q)**-most
+        self.size = max(left, right) ** 2
+        a = min(pi / (2 * mu), 9.5) if remove else min(pi / (2 * mu), 9.5, sqrt(80 / max(most, 1.0)) / mu)  # as in cumulant_step
+        width = 2 * pi * a / (DIGITS + 2 + a * a / 2 - (0.0 if remove else most * log(cos(mu * a / 2))))
+        self.too_many = left + right > 100_000 * width
+        if self.too_many:
+            return
+        x = np.arange(-left, right + width, width)
+        log_h = np.log1p(q * np.expm1(mu * x - mu * mu / 2)) if q < 0.5 and mu * right < 700 else log_mixture(x, q, mu)
+        x *= x
+        x *= -0.5
+        x += log(width) - LOG_SQRT_2PI
+        self.loss, self.log_weight = (log_h, x + log_h) if remove else (-log_h, x)
+
+    def cumulants(self, t: FloatArray) -> FloatArray:
+        """log M(t), rounded up by at most 1e-9 of it (1e-10 for up to three orders), or 1e-21 (1 + t)."""
+        terms = t[:, None] * self.loss
+        terms += self.log_weight
+        top = np.maximum.reduce(terms, axis=1)
+        terms -= top[:, None]
+        values = np.log(np.add.reduce(np.exp(terms, out=terms), axis=1)) + top
+        values += 5e-15 + 1e-15 * self.size * np.minimum(values, 1.0)  # of exponents below size
+        small = 1e-4 if len(t) <= 3 else 5e-6
+        if min(values.tolist()) < small:  # M = 1 + E[e**(tL) - 1 - tL] + t E[e**-L - 1 + L]
+            here = values < small
+            power, inverse = (np.sum(self._excess(y), axis=-1) for y in (t[here, None] * self.loss, -self.loss))
+            values[here] = np.log1p(power + t[here] * inverse) * (1 + 1e-12) + 1e-21 * (1 + t[here])
+        return values
+
+    def _excess(self, y: FloatArray) -> FloatArray:
+        """The weights times e**y - 1 - y, to 1e-13."""
+        weight, z, low = np.exp(self.log_weight), np.where(np.abs(y) < 0.01, y, 0.0), np.minimum(y, 1.0)
+        series = z * z * (1 / 2 + z * (1 / 6 + z * (1 / 24 + z * (1 / 120 + z / 720))))
+        near = weight * np.where(z == 0, np.expm1(low) - low, series)
+        return np.where(y < 1, near, np.exp(self.log_weight + y) - weight * (1 + y))
 
 
 def cumulant_step(q: float, mu: float, remove: bool, power: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ h**2, and like |M| itself, which for a loss with a density falls faster than any
 
 from __future__ import annotations
 
-from math import ceil, log
+from math import ceil, log, log2
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0, seen: float = 
     """
     c, step = float(z[0].real), float(z[1].imag)
     period = 2 * np.pi / step
-    points = 1 << int(np.ceil(np.log2(4 * len(z))))
+    points = 2 ** ceil(log2(4 * (len(z) - 1)))
     while True:  # finer until what folds over cannot be seen, or it gets too long
         h = period / points
         folded = float(loss._modulus(c, np.array([1.5 * np.pi / h]))[0]) + 2 * np.log(h / (2 * np.pi)) + np.log(4.2)
@@ -57,14 +57,14 @@ def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0, seen: float = 
     with np.errstate(invalid="ignore"):
         right = float(np.nanmin(loss._cumulant(t) + log_chernoff(t) - (t - c) * (last - h) - np.log(t - c)))
     # everything relative to e**(c first)
-    terms, rounding = np.zeros(points * ceil(count / points)), 0.0
-    for start in range(0, count, BLOCK):  # blocks stay in the processor's cache
-        n = np.arange(start, min(start + BLOCK, count))
+    terms, rounding, block = np.zeros(points), 0.0, min(BLOCK, points)
+    for start in range(0, count, block):  # blocks stay in the processor's cache; what is a period further on adds up
+        n = np.arange(start, min(start + block, count))
         tilt = log(h) + c * h * n
-        terms[n], error = loss._tilted_delta(first + h * n, tilt)
-        rounding += float(error.sum() + UNIT * (terms[n] @ (3 * np.abs(tilt) + 8)))
-    terms = terms.reshape(-1, points).sum(axis=0)
-    transform = np.conj(np.fft.rfft(terms))[: len(z)]
+        part, error = loss._tilted_delta(first + h * n, tilt)
+        terms[n[0] % points : n[0] % points + len(n)] += part
+        rounding += float(error.sum() + UNIT * (part @ (3 * np.abs(tilt) + 8)))
+    transform = np.conj(np.fft.rfft(terms)[: len(z)])
     rounding += UNIT * 6 * np.log2(points) * np.sqrt(points) * float(np.linalg.norm(terms))
     below = h * (1 / np.expm1(z * h) - np.exp(first) / np.expm1((z + 1) * h))
     rounding += UNIT * 12 / c
