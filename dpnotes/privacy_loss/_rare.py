@@ -293,8 +293,6 @@ class _Flags:
                 # losses rise like e**(mu x), and like mu x where they are large
                 width = min(0.04 * max(1.0, cut) / loss.mu, 1.0, NEAR / max(place, 1e-9))
                 place += 8 * width
-                if place > FARTHEST:
-                    raise TooSteep
                 _, more, below = _flagged(loss.q, loss.mu, place, width)
                 self.steps[loss] = place, width
                 log_none += k * log1p(-below)
@@ -335,7 +333,8 @@ def _inverse_moments(loss) -> FloatArray:
 
 def _log_flagged_moment(loss, place: float, width: float, t: FloatArray) -> FloatArray:
     """log of a bound on E_Q[h**-t; flag] of one step, cell by cell: h and the flag's probability rise in x."""
-    x = place + width * np.linspace(-40, 40, 321)
+    near = place + width * np.linspace(-40, 40, 321)
+    x = np.append(np.linspace(min(-12.0, near[0] - 1), near[0], 201)[:-1], near)
     log_cell = np.append(np.minimum(log_ndtr(x[1:]), log_ndtr(-x[:-1])), log_ndtr(-x[-1]))
     log_cell += np.append(log_ndtr((x[1:] - place) / width), 0.0)
     log_first = log_ndtr(x[0]) + log_ndtr((x[0] - place) / width)
@@ -366,12 +365,17 @@ class _Reading:
     """delta on both sides near one epsilon, where it is about e**log_delta, of parts (loss, copies) that `can_flag`."""
 
     def __init__(self, parts, epsilon: float, log_delta: float) -> None:
-        self.parts, least = parts, log_delta - SEEN
+        self.parts, self.flags, least = parts, None, log_delta - SEEN
         scale = epsilon + sqrt(sum(k * (loss.q**2 if _sampled(loss) else 2 * min(loss.mean(), 1e100)) for loss, k in parts))
         for margin in MARGINS * scale:
-            self.flags = _Flags(parts, epsilon + margin)
-            if self.flags.log_sliver(epsilon) < least:
+            flags = _Flags(parts, epsilon + margin)
+            if max(place for place, _ in flags.steps.values()) > FARTHEST:
                 break
+            self.flags = flags
+            if flags.log_sliver(epsilon) < least:
+                break
+        if self.flags is None:
+            raise TooSteep
         # Small losses end a line at about 9 / their spread, jumps at about 70 / (cut log(epsilon / cut)): the shorter line first.
         first = JUMPS * -np.log(JUMPS) * epsilon > APART * float(spread(parts, np.array([epsilon]))[0])
         tried = []
@@ -460,7 +464,7 @@ def spread(parts, epsilon: FloatArray) -> FloatArray:
     square = np.full(len(epsilon), 1e-300)
     for loss, k in parts:
         if _sampled(loss):
-            x = loss._output(epsilon / 4 + 1e-300)
+            x = loss._output(np.minimum(epsilon / 4 + 1e-300, 1.0))  # beyond, the variance of L is not that of e**L
             beyond = np.exp(np.minimum(loss.mu**2 + log_ndtr(x - 2 * loss.mu), 600.0))
             square += k * loss.q**2 * np.maximum(beyond - 2 * ndtr(x - loss.mu) + ndtr(x), 0.0)
         else:
