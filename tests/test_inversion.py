@@ -8,6 +8,7 @@ import pytest
 
 from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, LaplaceLoss, PoissonGaussianLoss, independent_sum
 from dpnotes.privacy_loss._inversion import Inversion
+from dpnotes.privacy_loss._special import turns
 from dpnotes.privacy_loss._transform import log_chernoff, moments_from_delta
 
 DATA = Path(__file__).parent / "data"
@@ -233,3 +234,46 @@ def test_sums_on_a_grid_are_those_of_the_slower_route(direction, q, mu, c, step)
     quick, quick_error = orders.on_grid(step, 60)
     gap = np.abs(np.expm1(quick - slow))
     assert np.all(gap <= slow_error + quick_error) and np.all(quick_error < 10 * slow_error + 1e-13)
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_tilted_samples_of_delta_are_within_their_bound(direction):
+    """Against 400 binary digits, at random q and mu, close to the edge of the loss and far from it."""
+    mp = pytest.importorskip("mpmath").mp
+    rng, tightest = np.random.default_rng(20261130), 0.0
+    with mp.workprec(400):
+        for _ in range(40):
+            q, mu = float(10 ** rng.uniform(-8, -1e-3)), float(10 ** rng.uniform(-3, 2.3))
+            loss = PoissonGaussianLoss(q, mu, direction)
+            low, high = max(loss.minimum, -50.0), min(loss.maximum, float(rng.uniform(0.1, 60)))
+            share = np.concatenate([rng.uniform(0, 1, 6), 10 ** rng.uniform(-12, 0, 3), 1 - 10 ** rng.uniform(-12, 0, 3)])
+            l = np.clip(np.sort(low + (high - low) * share), loss.minimum, loss.maximum)
+            tilt = rng.uniform(0, 3) * (l - l[0])
+            value, error = loss._tilted_delta(l, tilt)
+            for x, t, v, e in zip(l.tolist(), tilt.tolist(), value.tolist(), error.tolist(), strict=True):
+                true = mp.exp(mp.mpf(t)) * _sampled_hockey_stick(mp, mp.mpf(q), mp.mpf(mu), direction, mp.mpf(x))
+                gap, allowed = abs(v - true), e + 2.0**-53 * (3 * t + 8) * abs(true) + mp.mpf(10) ** -300
+                assert gap <= allowed, (q, mu, x)
+                tightest = max(tightest, float(gap / allowed))
+    assert tightest > 0.01  # the bound is about rounding, not about everything
+
+
+def _sampled_hockey_stick(mp, q, mu, direction, l):
+    """delta(l) of one sampled Gaussian step from its definition, by the output at which the loss is l."""
+    below = mp.exp(l if direction == "remove" else -l) - 1 + q
+    if below <= 0:  # outside the range of the loss
+        return 1 - mp.exp(l) if direction == "remove" else mp.mpf(0)
+    x = mp.log(below / q) / mu + mu / 2
+    if direction == "remove":
+        return q * mp.ncdf(mu - x) - below * mp.ncdf(-x)
+    return (1 - (1 - q) * mp.exp(l)) * mp.ncdf(x) - q * mp.exp(l) * mp.ncdf(x - mu)
+
+
+def test_turns_are_right_to_their_roundings():
+    mp = pytest.importorskip("mpmath").mp
+    rng = np.random.default_rng(7)
+    angle = np.concatenate([rng.normal(size=200) * 10.0 ** rng.integers(-8, 5, 200), np.pi / 2 * np.arange(1, 60)])
+    with mp.workprec(200):
+        for a, turned in zip(angle.tolist(), turns(angle).tolist(), strict=True):
+            true = mp.expm1(2j * mp.mpf(a))
+            assert abs(mp.mpc(turned) - true) <= 12 * 2.0**-53 * abs(true)

@@ -92,9 +92,12 @@ class GaussianLoss(PrivacyLoss):
             slope = -exp(min(float(gaussian_terms(epsilon, self.mu)[2]) - value, 700.0))
             step = (value - target) / slope
             epsilon = max(epsilon - step, 0.0)
-            if abs(step) <= 1e-14 * epsilon:
+            # Newton errs by step**2 times |f''/f'| / 2 for f = log delta, and that ratio is at most 1 - f' + 1 / (mu m(b)) with
+            # Mills' ratio m(b) > 1 / (b + 1).
+            bend = 1 - slope + (epsilon / self.mu + self.mu / 2 + 1) / self.mu
+            if step * step * bend <= 4e-16 * epsilon or abs(step) <= 1e-14 * epsilon:
                 break
-        slack = 4e-15 * (10 - target) / abs(slope) + 4e-16 * epsilon
+        slack = 4e-15 * (10 - target) / abs(slope) + 8e-16 * epsilon
         return max(float(epsilon - slack), 0.0), float(epsilon + slack)
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:

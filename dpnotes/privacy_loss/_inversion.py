@@ -26,12 +26,12 @@ The contour: Alghamdi et al. (2023), The Saddle-Point Method in Differential Pri
 
 from __future__ import annotations
 
-from math import exp, expm1, inf, log, log1p, log2, pi
+from math import ceil, exp, expm1, inf, log, log1p, log2, pi, sqrt
 
 import numpy as np
 
 from dpnotes._validate import FloatArray
-from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp, logsumexp
+from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp, logsumexp, turns
 from dpnotes.privacy_loss._transform import log_chernoff
 
 SHARPEST = 1e-13  # relative excess of the trapezoid rule that is asked for
@@ -69,6 +69,7 @@ class Line:
         relative += excess
         self.z, self.log_m, self.relative = z, log_m, relative
         self._terms: dict[tuple[float, bool], tuple] = {}
+        self._last: tuple = (None, None)
 
     def surround(self, t: FloatArray, k: FloatArray, modulus: float) -> Line:
         """Take along what the bounds need: log M at real orders t, and log of a bound on |M| beyond the last node."""
@@ -96,25 +97,29 @@ class Line:
         if key not in self._terms:
             kernel = self.z if tail else self.z * (self.z + 1)
             extra = smoothing**2 / 2 * (self.z * (self.z + 1) - self.c * (self.c + 1)) if smoothing else np.zeros(1)
-            with np.errstate(under="ignore"):
-                g = (2 / self.period) * np.exp(self.log_m + extra) / kernel
+            g = (2 / self.period) * np.exp(self.log_m + extra) / kernel
             g[0] /= 2
             size = np.abs(g)
-            error = np.sum(size * (np.expm1(np.minimum(self.relative, 600.0)) + UNIT * (8 + np.abs(extra))))
-            total = float(np.sum(size))
+            error = (size * (np.expm1(np.minimum(self.relative, 600.0)) + UNIT * (8 + np.abs(extra)))).sum()
+            total = float(size.sum())
             kept = size > 1e-17 / len(g) * total  # the others move into the error
-            error = float(error) * (1 + 1e-9) + float(np.sum(size[~kept])) + UNIT * (20 + log2(len(g))) * total
+            error = float(error) * (1 + 1e-9) + float(size[~kept].sum()) + UNIT * (40 + 2 * len(g)) * total
             y, g = self.y[kept], g[kept]
-            self._terms[key] = g, g * self.z[kept], -1j * y, total, float(size[kept] @ y), error
+            self._terms[key] = np.array((g, g * self.z[kept])), y, total, float(size[kept] @ y), error
         return self._terms[key]
 
     def value(self, epsilon: float, smoothing: float, tail: bool = False) -> tuple[float, float, float, float]:
         """(sum, its error, its derivative in epsilon, log of the factor to multiply them by)."""
-        g, slopes, turn, size, moment, error = self.terms(smoothing, tail)
-        turned = np.exp(epsilon * turn)
+        key = epsilon, smoothing, tail
+        if key == self._last[0]:
+            return self._last[1]
+        g, y, size, moment, error = self.terms(smoothing, tail)
+        turned = 1 + turns(-epsilon / 2 * y) if len(y) > 200 else np.exp(-1j * epsilon * y)
+        total, slope = (g @ turned).real.tolist()
         log_factor = self.level + smoothing**2 / 2 * self.c * (self.c + 1) - self.c * epsilon
         error += UNIT * (2 * abs(epsilon) * moment + 4 * size * (abs(self.level) + self.c * abs(epsilon) + 1))
-        return float((g * turned).real.sum()), error, -float((slopes @ turned).real), log_factor
+        self._last = key, (total, error, -slope, log_factor)
+        return self._last[1]
 
 
 def _log(value: float) -> float:
@@ -149,8 +154,7 @@ class Inversion:
     # Choosing the line.
     def _orders(self, objective) -> tuple[FloatArray, FloatArray]:
         """The orders around the one where `objective(t, K)` is least. A fixed grid, so that what a loss keeps is used again."""
-        with np.errstate(invalid="ignore"):
-            best = STRIDE * int(np.nanargmin(objective(*self.coarse)))
+        best = STRIDE * int(objective(*self.coarse).argmin())
         if best not in self._near:
             near = best + AROUND
             t = ORDERS[near[(near >= 0) & (near < len(ORDERS))]]
@@ -161,7 +165,7 @@ class Inversion:
 
     def _closer(self, t: FloatArray, k: FloatArray, epsilon: float) -> tuple[FloatArray, FloatArray]:
         """More orders where Chernoff's bound is least, if there log M turns up like a wall between two of them."""
-        place = int(np.argmin(k - t * epsilon + log_chernoff(t)))
+        place = int((k - t * epsilon + log_chernoff(t)).argmin())
         if not (2 <= place < len(t) - 4 and k[place + 2] > 8 * k[place] and (t[place + 1] - t[place]) * epsilon > 10):
             return t, k
         between = t[place] * FINE
@@ -174,21 +178,21 @@ class Inversion:
     def coarse(self) -> tuple[FloatArray, FloatArray]:
         """Orders far apart, and log M there."""
         if self._coarse is None:
-            self._coarse = self.cumulant(ORDERS[::STRIDE])
+            k = self.cumulant(ORDERS[::STRIDE])
+            self._coarse = np.where(np.isnan(k), inf, k)
         return ORDERS[::STRIDE], self._coarse
 
     def _choose(self, epsilon: float, log_value: float, t: FloatArray, k: FloatArray) -> tuple:
         """The line c with the shortest period P whose excess is the fraction `sharpest` of e**log_value; the orders looked at."""
-        need = -log_value - np.log(self.sharpest)
+        need = -log_value - log(self.sharpest)
         for again in (True, False):
             height = k - t * epsilon + log_chernoff(t)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                right = (height + need)[None, :] / (t[None, :] - t[:, None])
-            right = np.where(t[None, :] > t[:, None] * 1.001, right, np.inf).min(axis=1)
-            period = np.maximum(need / t, right)
+            gap = t - t[:, None]
+            right = np.divide(height + need, gap, out=np.full(gap.shape, inf), where=gap > 1e-3 * t[:, None]).min(axis=1)
+            period, lowest = np.maximum(need / t, right), float(height.min())
             # Far from the saddle point the terms cancel: allow three digits of that.
-            cost = np.where(height > max(log_value, np.min(height)) + 7, np.inf, period * (1 + 0.3 * (height - np.min(height))))
-            best = int(np.argmin(cost))
+            cost = np.where(height > max(log_value, lowest) + 7, inf, period * (1 + 0.3 * (height - lowest)))
+            best = int(cost.argmin())
             if not again or right[best] < 1.5 * need / t[best] or len(t) < 5 or t[min(best + 1, len(t) - 1)] < 1.1 * t[best]:
                 break
             # A wall of rare large losses, where log M turns up steeply: look closer.
@@ -202,14 +206,15 @@ class Inversion:
             keep = np.isfinite(k) & np.append(np.diff(t) > 0, True)
             t, k = t[keep], k[keep]
         # few values of c and P: nodes serve again
-        return float(t[best]), float(2 ** (np.ceil(8 * np.log2(period[best] * 1.0001)) / 8)), t, k
+        return float(t[best]), 2 ** (ceil(8 * log2(period[best] * 1.0001)) / 8), t, k
 
     def _reach(self, c: float, period: float, t: FloatArray, k: FloatArray) -> float:
         """A guess how far up |M(c + iy)| counts, from the curvature of log M: 25 standard deviations, and some nodes."""
         place = min(max(int(np.searchsorted(t, 0.7 * c)), 1), len(t) - 2)  # on this side of a wall
-        slopes = np.diff(k[place - 1 : place + 2]) / np.diff(t[place - 1 : place + 2])
-        curvature = 2 * (slopes[1] - slopes[0]) / (t[place + 1] - t[place - 1])
-        return float(np.clip(25 / np.sqrt(max(curvature, 1e-300)), 16 * 2 * np.pi / period, 200 * 2 * np.pi / period))
+        (t0, t1, t2), (k0, k1, k2) = t[place - 1 : place + 2].tolist(), k[place - 1 : place + 2].tolist()
+        curvature = 2 * ((k2 - k1) / (t2 - t1) - (k1 - k0) / (t1 - t0)) / (t2 - t0)
+        node = 2 * pi / period
+        return min(max(25 / sqrt(max(curvature, 1e-300)), 16 * node), 500 * node)
 
     def _modulus(self, c: float, y: FloatArray, drop: float = -38.0) -> FloatArray:
         """log of a bound on |M(c + iv)| for all v >= y, which falls in y; y in rising order. No need to know more than `drop`."""
@@ -279,7 +284,7 @@ class Inversion:
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper) around log delta(epsilon) of the finite part."""
         t, k = self._closer(*self._orders(lambda t, k: k - t * epsilon + log_chernoff(t)), epsilon)
-        chernoff = float(np.min(k - t * epsilon + log_chernoff(t)))
+        chernoff = float((k - t * epsilon + log_chernoff(t)).min())
         lower, upper, estimate = -np.inf, min(chernoff, self.log_mass), chernoff - 3.0
         for _ in range(4):
             self._build(epsilon, estimate, t, k)
@@ -319,8 +324,7 @@ class Inversion:
         """
         if line is None or line.smoothing or len(line.y) > FEW_NODES:
             t, k = self.coarse
-            with np.errstate(invalid="ignore"):
-                return bool(np.nanmin(k - t * epsilon + log_chernoff(t)) <= log_delta)
+            return bool((k - t * epsilon + log_chernoff(t)).min() <= log_delta)
         for loss, _ in self.parts:
             loss._expect(line.c, line.reach)
         self.line = Line(self.parts, line.c, line.period, len(line.y) - 1, 0.0)
@@ -337,9 +341,11 @@ class Inversion:
     def epsilon_bounds(self, log_delta: float, slack: float) -> tuple[float, float]:
         """(lower, upper) around the smallest epsilon >= 0 with log delta(epsilon) <= log_delta +- slack, for the finite part."""
         t, k = self._orders(lambda t, k: (k + log_chernoff(t) - log_delta) / t)
-        upper = float(np.min((k + log_chernoff(t) - log_delta + slack) / t))
+        upper = float(((k + log_chernoff(t) - log_delta + slack) / t).min())
+        orders = len(t)
         t, k = self._closer(t, k, upper)
-        upper = float(np.min((k + log_chernoff(t) - log_delta + slack) / t))
+        if len(t) > orders:
+            upper = float(((k + log_chernoff(t) - log_delta + slack) / t).min())
         lower, epsilon, width = 0.0, upper, np.inf
         for _ in range(4):
             if upper <= 0:
@@ -381,25 +387,26 @@ class Inversion:
             low, high = (epsilon, high) if gap > 0 else (low, epsilon)
             move = gap * total / slope
             new = max(epsilon - move, 0.0)
-            if abs(move) <= 1e-8 * epsilon or (epsilon == 0 and gap <= 0):  # the digits double
-                return new
+            if abs(move) <= 1e-11 * epsilon or (epsilon == 0 and gap <= 0):
+                break
             # between atoms log delta is no parabola: halve where Newton leaves what is known
             epsilon = new if low < new < high or high == inf else (max(low, 0.0) + high) / 2
         return epsilon
 
     def _step(self, epsilon: float, log_delta: float, value: float, slope: float, side: int) -> float:
-        """Step from `epsilon` until the bound of that side proves it: delta there below the target, or above it."""
-        if side == 0 and epsilon == 0:
-            return 0.0
+        """From `epsilon` and a bound there to where the bound of that side meets the target: proved below it, or above it."""
         if not slope < 0:
             return inf if side else -inf
-        step = (abs(value - log_delta) * 1.001 + 1e-15) / -slope + 4e-16 * epsilon
+        epsilon -= (value - log_delta) / slope
+        step = (abs(value - log_delta) * 1e-3 + 1e-15) / -slope + 4e-16 * epsilon
         for _ in range(40):
-            if (value <= log_delta) if side else (value > log_delta):
-                return epsilon
-            if not np.isfinite(step):
+            if not np.isfinite(epsilon):
                 break
-            epsilon = epsilon + step if side else max(epsilon - step, 0.0)
+            epsilon = epsilon + step if side else epsilon - step
+            if epsilon <= 0 and side == 0:
+                return 0.0
+            value = self.bounds(max(epsilon, 0.0))[side]
+            if (value <= log_delta) if side else (value > log_delta):
+                return max(epsilon, 0.0)
             step *= 2
-            value = self.bounds(epsilon)[side]
-        return np.inf if side else -np.inf
+        return inf if side else -inf

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import ceil, log2, sqrt
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from dpnotes._validate import FloatArray, fail, nonnegative, probability, scalar
 from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._sampled_moments import MOST_NODES, Orders, cumulants, log_mixture
-from dpnotes.privacy_loss._special import TooSteep, log1mexp
+from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 from dpnotes.privacy_loss._transform import moments_from_delta
 
 FEW_NODES, MOST_WORK = 100, 2_000_000  # beyond, the moments on a line come from one Fourier transform
@@ -20,6 +20,7 @@ LARGEST_LAPLACE = 700.0  # the largest loss of Laplace noise that can be sampled
 MOST_KEPT = 20_000  # nodes in x for a part of the loss, which has no such transform
 MOST_ROWS = 8_000  # of nodes in x, where a bound on |M| alone is at stake
 DIRECTIONS = ("remove", "add")
+SQRT_2 = sqrt(2)
 
 
 class PoissonGaussianLoss(PrivacyLoss):
@@ -204,20 +205,27 @@ class PoissonGaussianLoss(PrivacyLoss):
     def _expect(self, c: float, y: float) -> None:
         self._at(c, y)
 
-    def _log_delta_and_size(self, l: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """A quicker log delta, and the log of the larger of the two terms whose difference it is. l in increasing order."""
-        edge = np.searchsorted(l, self.minimum, "right") if self._remove else np.searchsorted(l, self.maximum)
-        inside = l[edge:] if self._remove else l[:edge]
-        inner = self._inner_loss(inside if self._remove else -inside)
+    def _tilted_delta(self, l: FloatArray, tilt: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """e**tilt delta(l), and a bound on its rounding error but for that of the tilt. l rising, inside the range of the loss.
+
+        Both terms of the hockey stick carry the same normal density: it is A phi(v) (m(v) - m(v + mu)) with Mills' ratio m,
+        A = q or 1 - (1 - q) e**l, and v = x - mu or -x for the output x with this loss.
+        """
+        inner = np.maximum(self._inner_loss(l if self._remove else -l), -60 * self.mu - self.mu**2)  # below, all is 0 or sure
         x = inner / self.mu + self.mu / 2
-        if self._remove:
-            first, second = np.log(self.q) + log_ndtr(self.mu - x), np.log(self.q) + log_ndtr(-x) + inner
-        else:
-            first, second = log1mexp(inside - self.maximum) + log_ndtr(x), inside + np.log(self.q) + log_ndtr(x - self.mu)
-        with np.errstate(divide="ignore"):
-            value = first + np.log(-np.expm1(np.minimum(second - first, 0.0)))
-        outside = log1mexp(np.minimum(l[:edge], 0.0)) if self._remove else np.full(len(l) - edge, -np.inf)
-        return tuple(np.concatenate([outside, part] if self._remove else [part, outside]) for part in (value, first))
+        v = x - self.mu if self._remove else -x
+        sure = int(np.searchsorted(v, -36.0 - self.mu))  # up to here both tails are certain, and delta = 1 - e**l
+        left = np.exp(tilt[:sure]) * -np.expm1(np.minimum(l[:sure], 0.0))
+        v, l, tilt, inner = v[sure:], l[sure:], tilt[sure:], inner[sure:]
+        near = np.maximum(v, -36.0)  # to the left this tail is certain
+        size = np.exp(tilt - near * near / 2) * erfcx(near / SQRT_2) / 2
+        other = np.exp(tilt - v * v / 2) * erfcx((v + self.mu) / SQRT_2) / 2
+        scale = self.q if self._remove else -np.expm1(np.minimum(l - self.maximum, 0.0))
+        # v is off by the rounding of `inner`, and delta, which the best v makes largest, hardly feels that.
+        error = size * scale * (60 + 4 * (near * near + self.mu**2 + np.abs(inner) + np.abs(l)))
+        if not self._remove:
+            error += size * 4 * (np.abs(l) + self.maximum)  # of A, where l is close to the largest loss
+        return np.concatenate([left, scale * (size - other)]), UNIT * np.concatenate([8 * left, error])
 
     def _modulus(self, c: float, y: FloatArray, copies: int = 1, drop: float = -38.0) -> FloatArray:
         made = [orders for orders in self._orders.get(c, []) if orders.is_ready]

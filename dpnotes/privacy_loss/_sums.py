@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import comb, isinf
+from math import comb, expm1, isinf, log1p, sqrt
 from typing import Any
 
 import numpy as np
@@ -37,18 +37,20 @@ def independent_sum(parts: Iterable[tuple[PrivacyLoss, int]]) -> PrivacyLoss:
     for loss, copies in parts:
         for part, inner in loss.parts if isinstance(loss, IndependentSum) else [(loss, 1)]:
             merged[part] = merged.get(part, 0) + inner * count("copies", copies)
-    merged = {loss: copies for loss, copies in merged.items() if copies and not (loss.minimum == loss.maximum == 0)}
-    for loss in merged:
+    square, kept, discrete = 0.0, [], []
+    for loss, copies in merged.items():
+        if not copies or loss.minimum == loss.maximum == 0:
+            continue
         if loss.infinity_mass == 1:
             return loss
-    mu = np.sqrt(sum(copies * loss.mu**2 for loss, copies in merged.items() if isinstance(loss, GaussianLoss)))
-    kept = [(loss, copies) for loss, copies in merged.items() if not isinstance(loss, GaussianLoss)]
-    discrete = [(loss, copies) for loss, copies in kept if isinstance(loss, DiscreteLoss)]
+        if isinstance(loss, GaussianLoss):
+            square += copies * loss.mu**2
+        else:
+            (discrete if isinstance(loss, DiscreteLoss) else kept).append((loss, copies))
     exact = _all_sums(discrete) if sum(copies for _, copies in discrete) > 1 else None
-    if exact is not None:
-        kept = [(loss, copies) for loss, copies in kept if not isinstance(loss, DiscreteLoss)] + [(exact, 1)]
-    if mu > 0 or not kept:
-        kept.append((GaussianLoss(float(mu)), 1))
+    kept += discrete if exact is None else [(exact, 1)]
+    if square > 0 or not kept:
+        kept.append((GaussianLoss(sqrt(square)), 1))
     if len(kept) == 1 and kept[0][1] == 1:
         return kept[0][0]
     few_laplace = len(kept) == 1 and isinstance(kept[0][0], LaplaceLoss) and kept[0][1] <= MOST_LAPLACE
@@ -214,8 +216,8 @@ class IndependentSum(PrivacyLoss):
 
     def __init__(self, parts: list[tuple[PrivacyLoss, int]]) -> None:
         self.parts = tuple(parts)
-        self._log_finite = float(sum(k * np.log1p(-loss.infinity_mass) for loss, k in self.parts))
-        self.infinity_mass = float(0.0 - np.expm1(self._log_finite))
+        self._log_finite = float(sum(k * log1p(-loss.infinity_mass) for loss, k in self.parts))
+        self.infinity_mass = 0.0 - expm1(self._log_finite)
         self.minimum = float(sum(k * loss.minimum for loss, k in self.parts))
         self.maximum = float(sum(k * loss.maximum for loss, k in self.parts))
         self._largest = float(sum(k * getattr(loss, "largest_finite", loss.maximum) for loss, k in self.parts))

@@ -11,12 +11,15 @@ h**2, and like |M| itself, which for a loss with a density falls faster than any
 
 from __future__ import annotations
 
+from math import ceil, log, log2
+
 import numpy as np
 
 from dpnotes._validate import FloatArray
 from dpnotes.privacy_loss._special import UNIT, logsumexp
 
 FINEST = 2**19
+BLOCK = 2**13
 
 
 def log_chernoff(t: FloatArray) -> FloatArray:
@@ -27,12 +30,12 @@ def log_chernoff(t: FloatArray) -> FloatArray:
 def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0, seen: float = 26.0) -> tuple[np.ndarray, FloatArray]:
     """log M at z = c + i j H, j = 0, 1, ..., and a bound on the relative error of each M.
 
-    loss : supplies `_log_delta_and_size(l)`, the log of delta and of a bound on the terms whose rounding it carries;
-    `_cumulant`, `_modulus`, `minimum`, `swapped`.
+    loss : supplies `_tilted_delta(l, tilt)`, e**tilt delta(l) with a bound on its rounding error; `_cumulant`, `_modulus`,
+    `minimum`, `swapped`.
     """
     c, step = float(z[0].real), float(z[1].imag)
     period = 2 * np.pi / step
-    points = 1 << int(np.ceil(np.log2(4 * len(z))))
+    points = 2 ** ceil(log2(4 * (len(z) - 1)))
     while True:  # finer until what folds over cannot be seen, or it gets too long
         h = period / points
         folded = float(loss._modulus(c, np.array([1.5 * np.pi / h]))[0]) + 2 * np.log(h / (2 * np.pi)) + np.log(4.2)
@@ -50,19 +53,18 @@ def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0, seen: float = 
         bound = loss.swapped._cumulant(s) + log_chernoff(s)
         first = float(np.max(-(bound - level + digits) / (c + 1 + s)))
         left = float(np.min(bound + (c + 1 + s) * first)) - np.log(c + 1)
-    count = max(points, points * int(np.ceil((last - first) / h / points)))
-    last = first + h * count
+    last = first + h * (count := ceil((last - first) / h))
     with np.errstate(invalid="ignore"):
         right = float(np.nanmin(loss._cumulant(t) + log_chernoff(t) - (t - c) * (last - h) - np.log(t - c)))
-    l = first + h * np.arange(count)
-    log_delta, log_size = loss._log_delta_and_size(l)
     # everything relative to e**(c first)
-    tilt = c * (l - first) + np.log(h)
-    terms = np.exp(log_delta + tilt)
-    log_size = np.maximum(log_size, -1e5)
-    rounding = UNIT * float(np.sum(np.exp(log_size + tilt) * (24 + 2 * np.abs(log_size) + 3 * np.abs(tilt) + 3 * c * np.abs(l))))
-    terms = terms.reshape(-1, points).sum(axis=0)
-    transform = np.conj(np.fft.rfft(terms))[: len(z)]
+    terms, rounding, block = np.zeros(points), 0.0, min(BLOCK, points)
+    for start in range(0, count, block):  # blocks stay in the processor's cache; what is a period further on adds up
+        n = np.arange(start, min(start + block, count))
+        tilt = log(h) + c * h * n
+        part, error = loss._tilted_delta(first + h * n, tilt)
+        terms[n[0] % points : n[0] % points + len(n)] += part
+        rounding += float(error.sum() + UNIT * (part @ (3 * np.abs(tilt) + 8)))
+    transform = np.conj(np.fft.rfft(terms)[: len(z)])
     rounding += UNIT * 6 * np.log2(points) * np.sqrt(points) * float(np.linalg.norm(terms))
     below = h * (1 / np.expm1(z * h) - np.exp(first) / np.expm1((z + 1) * h))
     rounding += UNIT * 12 / c
@@ -71,4 +73,4 @@ def moments_from_delta(loss, z: np.ndarray, digits: float = 40.0, seen: float = 
     moment = kernel * (transform + below)
     size = np.maximum(np.abs(moment), 1e-300)
     error = np.abs(kernel) * (rounding + missed) / size + UNIT * (8 + 2 * np.abs(z * first))
-    return np.log(np.where(moment == 0, 1e-300, moment)) + z * first, error
+    return np.log(size) + 1j * np.angle(moment) + z * first, error
