@@ -15,12 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
          "-n", "2", "--dist", "loadfile", "-o", "addopts=", "-W", "default", "-q", "notebooks"]
+TWO = ["-n", "2", "--dist", "worksteal"]
 STEPS = {
     "ruff": [BIN / "ruff", "check", "."],
     "import layers": [BIN / "lint-imports"],
-    "package, tools and doctests": [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "not site and not lab"],
+    "package, tools and doctests": [sys.executable, "-m", "pytest", "-q", *TWO, "-m", "not site and not lab"],
     "notebooks": [sys.executable, "-m", "pytest", *NBVAL],
-    "site in Chromium": [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "site"],
+    "site in Chromium": [sys.executable, "-m", "pytest", "-q", *TWO, "-m", "site"],
     "JupyterLab in Chromium": [sys.executable, "-m", "pytest", "-q", "-m", "lab"],
 }
 
