@@ -154,6 +154,12 @@ class _Latest:
         self._work()
 
 
+def _step(low: float, high: float, start: float) -> float:
+    """About a hundredth of the way, and such that `start` is on a step: the browser moves a value that is not to the nearest."""
+    steps = round(100 * (start - low) / (high - low))
+    return (start - low) / steps if steps else (high - low) / 100 if start == low else start - low
+
+
 class _View:
     """The ipywidgets side of an Explorer."""
 
@@ -182,9 +188,10 @@ class _View:
         if slider.whole:
             return widgets.IntSlider(value, int(slider.low), int(slider.high), **wide)
         if slider.log:
-            return widgets.FloatLogSlider(value, min=log10(slider.low), max=log10(slider.high),
-                                          step=log10(slider.high / slider.low) / 100, readout_format=".3g", **wide)
-        return widgets.FloatSlider(value, min=slider.low, max=slider.high, step=(slider.high - slider.low) / 100,
+            low, high = log10(slider.low), log10(slider.high)
+            return widgets.FloatLogSlider(value, min=low, max=high, step=_step(low, high, log10(value)),
+                                          readout_format=".3g", **wide)
+        return widgets.FloatSlider(value, min=slider.low, max=slider.high, step=_step(slider.low, slider.high, value),
                                    readout_format=".3g", **wide)
 
     def _row(self, widgets: Any, name: str) -> Any:

@@ -26,6 +26,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(mark)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests measured and only report, from whichever worker they ran on."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"    {name}: {value}")
+
+
 @pytest.fixture(scope="session")
 def site() -> Path:
     if not (SITE / "index.html").exists():

@@ -76,16 +76,15 @@ def test_a_failing_cell_stops_the_build_and_is_named(source: str, book: Path) ->
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("# Home\n\nSee [](#nowhere).\n", "nowhere"),
-    ("# Home\n\n```{no-such-directive}\n```\n", "no-such-directive"),
-    ("# Home\n\nSee {fig}`no-such-figure`.\n", "no-such-figure"),
+    ("See [](#nowhere).\n\n```{no-such-directive}\n```\n", ["nowhere", "no-such-directive"]),  # what is suppressed is not told
+    ("See {fig}`no-such-figure`.\n", ["no-such-figure"]),
 ])
-def test_a_warning_stops_the_build(text: str, words: str, book: Path) -> None:
+def test_a_warning_stops_the_build(text: str, words: list[str], book: Path) -> None:
     _chapter(book, "1 + 1")
-    (book / "pages" / "index.md").write_text(text)
+    (book / "pages" / "index.md").write_text(f"# Home\n\n{text}")
     result = _build(book)
     assert result.returncode != 0
-    assert words in result.stdout + result.stderr
+    assert [word for word in words if word not in result.stdout + result.stderr] == []
 
 
 def test_a_figure_that_fails_stops_the_build_and_is_named(book: Path) -> None:

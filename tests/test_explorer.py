@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import subprocess
 import sys
@@ -79,6 +80,11 @@ def test_live_sliders_are_labeled_and_at_the_defaults(name: str, live: None) -> 
     for slider in spec.sliders.values():
         assert slider.label in words
     assert bytes(view.picture.value).startswith(b"\x89PNG")
+    for slider in view.sliders.values():  # the browser would move a start between two steps, and the picture with it
+        start = math.log10(slider.value) if hasattr(slider, "base") else slider.value
+        steps = (start - slider.min) / slider.step
+        assert steps == pytest.approx(round(steps), abs=1e-9)
+        assert slider.step == 1 or (slider.max - slider.min) / slider.step >= 50
 
 
 @pytest.mark.parametrize("name", MOVING)

@@ -1,4 +1,8 @@
-"""The built site as a reader's browser meets it. `make test` builds it first."""
+"""The built site as a reader's browser meets it. `make test` builds it first.
+
+What needs a browser is one test a page, each in a fresh context, so that two workers share the pages (`-n 2`) and no test
+finds a cache that another one has warmed.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,8 @@ import build  # noqa: E402
 
 PAGES = [f"{name}.html" for name in build.files_of(ROOT)]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+every_page = pytest.mark.parametrize("name", PAGES)
+every_chapter = pytest.mark.parametrize("name", CHAPTERS)
 
 
 class Parsed(html.parser.HTMLParser):
@@ -53,8 +59,9 @@ def parsed(site: Path) -> dict[str, Parsed]:
 
 
 @pytest.fixture
-def page(browser: object) -> Iterator[object]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+def page(browser: object, request: pytest.FixtureRequest) -> Iterator[object]:
+    """A tab of a context of its own; its settings come as the parameter of the fixture, where a test has some."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | getattr(request, "param", {}))
     yield context.new_page()
     context.close()
 
@@ -71,25 +78,40 @@ def test_every_page_of_the_table_of_contents_is_there(site: Path) -> None:
     assert CHAPTERS
 
 
-@pytest.mark.parametrize("way", ["http", "file"])
-def test_no_console_error_and_no_outside_request(way: str, browser: object, site: Path, served: str) -> None:
+LARGEST = 1_000_000  # bytes of a page and its pictures, before a slider is touched
+
+
+@every_page
+@pytest.mark.parametrize(("way", "page"), [("http", {}), ("file", {"viewport": {"width": 400, "height": 800}})],
+                         indirect=["page"], ids=["http", "file"])
+def test_a_page_opens_without_errors_or_outside_requests(name: str, way: str, page: object, site: Path, served: str,
+                                                         record_property: object) -> None:
+    """From a server on a large screen, from the disk on a small one. What is asked for is weighed on the disk: caches do not count."""
     start = served if way == "http" else site.as_uri() + "/"
-    problems = []
-    context = browser.new_context()
-    for name in PAGES:
-        tab = context.new_page()
-        tab.on("console", lambda m, name=name: m.type in ("error", "warning") and problems.append((name, m.text)))
-        tab.on("pageerror", lambda error, name=name: problems.append((name, str(error))))
-        tab.on("requestfailed", lambda r, name=name: problems.append((name, "failed", r.url)))
-        tab.on("response", lambda r, name=name: r.status >= 400 and problems.append((name, r.status, r.url)))
-        tab.on("request", lambda r, name=name: r.url.startswith((start, "data:", "blob:")) or problems.append((name, r.url)))
-        opened(tab, start + name)
-        for image in tab.locator("img").all():
-            image.scroll_into_view_if_needed()
-        tab.wait_for_load_state("networkidle")
-        tab.close()
-    context.close()
+    problems, asked = [], set()
+    page.on("console", lambda m: m.type in ("error", "warning") and problems.append(m.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("requestfailed", lambda r: problems.append(("failed", r.url)))
+    page.on("response", lambda r: r.status >= 400 and problems.append((r.status, r.url)))
+    page.on("request", lambda r: asked.add(r.url))
+    opened(page, start + name)
+    page.evaluate("""async () => {
+        for (const image of document.images) {
+            image.scrollIntoView();
+            await new Promise(requestAnimationFrame);
+        }
+    }""")
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("[...document.images].filter((one) => !one.complete || !one.naturalWidth).map((one) => one.src)") == []
     assert problems == []
+    assert [url for url in asked if not url.startswith((start, "data:", "blob:"))] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], "it scrolls sideways"
+    files = {unquote(urlsplit(url).path.removeprefix(urlsplit(start).path)) for url in asked if url.startswith(start)}
+    own, shared = (sum((site / file).stat().st_size for file in files if file.startswith("_static/") == theme) for theme in (False, True))
+    assert name in files
+    if name in CHAPTERS:
+        record_property(f"weight of {name} ({way})", f"own {own / 1e3:.0f} kB, shared by all pages {shared / 1e3:.0f} kB")
+        assert own < LARGEST
 
 
 def test_no_page_names_another_host_to_load_from(parsed: dict[str, Parsed], site: Path) -> None:
@@ -116,7 +138,7 @@ def test_every_picture_has_words(parsed: dict[str, Parsed]) -> None:
     assert [(n, i.get("src")) for n, page in parsed.items() for i in page.images if not (i.get("alt") or "").strip()] == []
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@every_chapter
 def test_every_slider_moves_its_picture(name: str, page: object, site: Path) -> None:
     opened(page, (site / name).as_uri())
     for figure in page.locator("figure.dp-explore").all():
@@ -173,37 +195,47 @@ def test_frames_that_sliders_ask_for_are_all_there(site: Path) -> None:
             assert len(pictures) > 1, f"{name}: the frames of {data['base']} are all the same picture"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(scheme: str, browser: object, site: Path) -> None:
-    context, serious = browser.new_context(color_scheme=scheme), []
-    for name in PAGES:
-        tab = context.new_page()
-        opened(tab, (site / name).as_uri())
-        assert tab.evaluate("document.documentElement.dataset.theme") == scheme
-        tab.add_style_tag(content="* { animation: none !important; transition: none !important; }")  # no half-faded text
-        tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        only = {"runOnly": ["color-contrast"]} if scheme == "dark" else None  # all else is the same in both, and takes minutes
-        for found in Axe().run(tab, options=only).response["violations"]:
-            if found["impact"] in ("serious", "critical"):
-                serious += [(name, found["id"], node["html"][:120]) for node in found["nodes"]]
-        tab.close()
-    context.close()
-    assert serious == []
+# Marks the text whose contrast is to be measured: of all that has the same color, size and grounds, the three longest (axe
+# says nothing about a single character). A page of code has thousands of spans of a few dozen kinds.
+MARK = """() => {
+    const texts = new Set(), seen = new Map();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) if (walker.currentNode.data.trim()) texts.add(walker.currentNode.parentElement);
+    const length = (element) => element.textContent.trim().length;
+    for (const element of [...texts].sort((one, other) => length(other) - length(one))) {
+        if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        const own = getComputedStyle(element), look = [own.color, own.fontSize, own.fontWeight, own.textShadow];
+        for (let ground = element; ground; ground = ground.parentElement) {
+            const { backgroundColor, backgroundImage, opacity, filter, position, clip, clipPath } = getComputedStyle(ground);
+            look.push(backgroundColor, backgroundImage, opacity, filter, position, clip, clipPath);
+        }
+        const key = look.join(), count = (seen.get(key) ?? 0) + 1;
+        seen.set(key, count);
+        if (count <= 3) element.dataset.look = "";
+    }
+    return seen.size;
+}"""
 
 
-def test_a_small_screen_needs_no_sideways_scrolling(browser: object, site: Path) -> None:
-    context = browser.new_context(viewport={"width": 400, "height": 800})
-    widths = {}
-    for name in PAGES:
-        tab = context.new_page()
-        opened(tab, (site / name).as_uri())
-        widths[name] = tab.evaluate("document.documentElement.scrollWidth")
-        tab.close()
-    context.close()
-    assert {name: width for name, width in widths.items() if width > 400} == {}
+@every_page
+@pytest.mark.parametrize("page", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True, ids=["light", "dark"])
+def test_axe_finds_nothing_serious(name: str, page: object, site: Path, request: pytest.FixtureRequest) -> None:
+    scheme = request.node.callspec.params["page"]["color_scheme"]
+    opened(page, (site / name).as_uri())
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    page.add_style_tag(content="* { animation: none !important; transition: none !important; }")  # no half-faded text
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert page.evaluate(MARK) > 10
+    page.evaluate(Axe().axe_script)
+    page.evaluate("axe.configure({ rules: [{ id: 'color-contrast', selector: '[data-look]' }] })")
+    only = {"runOnly": ["color-contrast"]} if scheme == "dark" else {}  # all else is the same in both
+    results = page.evaluate("options => axe.run(options)", only | {"resultTypes": ["violations"]})
+    assert "color-contrast" in [one["id"] for one in results["passes"] + results["violations"]]
+    assert [(one["id"], node["html"][:120]) for one in results["violations"] if one["impact"] in ("serious", "critical")
+            for node in one["nodes"]] == []
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@every_chapter
 def test_paper_shows_no_sliders_and_everything_folded(name: str, page: object, site: Path) -> None:
     opened(page, (site / name).as_uri())
     page.emulate_media(media="print")
@@ -211,16 +243,19 @@ def test_paper_shows_no_sliders_and_everything_folded(name: str, page: object, s
     for hidden in (".dp-sliders", ".dp-uses", ".bd-sidebar-primary"):
         assert [one for one in page.locator(hidden).all() if one.is_visible()] == [], hidden
     assert page.locator("article details:not([open]):not(.dp-uses)").count() == 0
-    for content in page.locator("article .toggle > *, article details:not(.dp-uses) > *").all():
-        assert content.is_visible(), content.evaluate("one => one.outerHTML.slice(0, 120)")
+    assert page.locator("article .toggle > *, article details:not(.dp-uses) > *").evaluate_all("""all => all.filter((one) => {
+        const { width, height } = one.getBoundingClientRect();
+        return !width || !height || !one.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+    }).map((one) => one.outerHTML.slice(0, 120))""") == []
     pictures = page.locator("img.dp-picture").all()
     assert all(picture.is_visible() for picture in pictures) and (pictures or not Path(name).name[0].isdigit())
 
 
+@pytest.mark.parametrize("page", [{"java_script_enabled": False}], indirect=True, ids=["without scripts"])
 @pytest.mark.parametrize("name", [name for name in CHAPTERS if Path(name).name[0].isdigit()])
 def test_numbers_carry_the_number_of_the_file(name: str, page: object, site: Path) -> None:
     chapter = int(Path(name).name[:2])
-    opened(page, (site / name).as_uri())
+    page.goto((site / name).as_uri())
     assert page.locator("h1").first.inner_text().startswith(f"{chapter}. ")
     numbers = page.locator(".dp-number, .proof > .admonition-title .caption-number, .exercise > .admonition-title .caption-number")
     for text in numbers.all_inner_texts():
@@ -236,16 +271,3 @@ def test_files_to_take_away_are_those_of_the_command_line(site: Path, tmp_path: 
 
 def test_the_gallery_has_every_figure(parsed: dict[str, Parsed]) -> None:
     assert {f"fig-{name}" for name in figures.all_figures()} <= parsed["book/gallery.html"].ids
-
-
-def test_weight_of_pages(site: Path, page: object, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a page asks for before a slider is touched: its own part is judged, the theme's and MathJax's is printed."""
-    for name in CHAPTERS:
-        sizes: list[int] = []
-        own: list[int] = []
-        page.on("response", lambda r, s=sizes, o=own: (o if "_static" not in r.url else s).append(len(r.body())))
-        opened(page, (site / name).as_uri())
-        page.wait_for_load_state("networkidle")
-        with capsys.disabled():
-            print(f"\n    {name}: own {sum(own) / 1e3:.0f} kB, shared by all pages {sum(sizes) / 1e3:.0f} kB", end="")
-        assert sum(own) < 1e6

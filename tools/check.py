@@ -1,4 +1,7 @@
-"""Every check of the project, one after the other; all run even when one fails. ``make test`` calls this."""
+"""Every check of the project, one after the other; all run even when one fails. ``make test`` calls this.
+
+Two processes work on each long step: a notebook stays with one of them, a page of the site is a test of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
-         "-o", "addopts=", "-W", "default", "-q", "notebooks"]
+         "-n", "2", "--dist", "loadfile", "-o", "addopts=", "-W", "default", "-q", "notebooks"]
+TWO = ["-n", "2", "--dist", "worksteal"]
 STEPS = {
     "ruff": [BIN / "ruff", "check", "."],
     "import layers": [BIN / "lint-imports"],
-    "package, tools and doctests": [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "not site and not lab"],
+    "package, tools and doctests": [sys.executable, "-m", "pytest", "-q", *TWO, "-m", "not site and not lab"],
     "notebooks": [sys.executable, "-m", "pytest", *NBVAL],
-    "site in Chromium": [sys.executable, "-m", "pytest", "-q", "-m", "site"],
-    "JupyterLab in Chromium": [sys.executable, "-m", "pytest", "-q", "-s", "-m", "lab"],
+    "site in Chromium": [sys.executable, "-m", "pytest", "-q", *TWO, "-m", "site"],
+    "JupyterLab in Chromium": [sys.executable, "-m", "pytest", "-q", "-m", "lab"],
 }
 
 
