@@ -50,8 +50,9 @@ def checked(f, points):
     """mp.quad over the pieces, halved until two results agree to 1e-14; ValueError where they never do."""
     points = sorted(set(points))
     last = None
+    size = max(abs(f((a + b) / 2)) for a, b in itertools.pairwise(points)) or mpf(1)  # mp.quad is content with absolute digits
     for _ in range(6):
-        value = mp.quad(f, points)
+        value = size * mp.quad(lambda x: f(x) / size, points)
         if last is not None and abs(value - last) <= mpf(10) ** -14 * abs(value):
             return value
         last, points = value, sorted([*points, *((a + b) / 2 for a, b in itertools.pairwise(points))])
@@ -71,14 +72,11 @@ def edges(losses, e):
 def over_sampled(q, mu, direction, inner, e, flat=()):
     """E[inner(e - L)] for the loss L of a sampled Gaussian, by quadrature over the output."""
     density = mp.npdf
-    low, high = mpf(-14), max(mpf(14), mu + 14)
-    pieces = {mpf(low + 2 * i) for i in range(int((high - low) / 2) + 1)} | {high}
-    for l in flat:
-        inside = (mp.exp(l if direction == "remove" else -l) - 1 + q) / q
-        if inside > 0:
-            x = mp.log(inside) / mu + mu / 2
-            if low < x < high:
-                pieces.add(x)
+    insides = [(mp.exp(l if direction == "remove" else -l) - 1 + q) / q for l in flat]
+    places = [mp.log(inside) / mu + mu / 2 for inside in insides if inside > 0]
+    low, high = mpf(-14), max([mpf(14), mu + 14] + [x + 10 for x in places])  # one large loss makes up for all of e
+    pieces = {mpf(low + 2 * i) for i in range(int((high - low) / 2) + 1)} | {high} | {x for x in places if x > low}
+    pieces |= {x + sign * mpf(2) ** -k for x in places if x > low + 2 for k in range(20) for sign in (-1, 1)}
     if direction == "remove":
         f = lambda x: ((1 - q) * density(x) + q * density(x - mu)) * inner(e - log_h(q, mu, x))
     else:

@@ -9,12 +9,11 @@ import pytest
 from dpnotes.accountants import NumericalAccountant
 from dpnotes.privacy_loss import GaussianLoss, PoissonGaussianLoss, _rare
 from dpnotes.privacy_loss._inversion import Inversion
+from dpnotes.privacy_loss._kept import Kept, KeptOrders
 from dpnotes.privacy_loss._rare import (
     _crossing,
     _Flags,
     _Jumps,
-    _Kept,
-    _KeptOrders,
     _log_overlap,
     _Reading,
     rare_epsilon_bounds,
@@ -98,7 +97,7 @@ def test_flags_and_kept_add_up():
         assert closed == pytest.approx(gain.mean(), abs=6 * gain.std() / len(gain) ** 0.5)
         sliver = np.where(flag, np.maximum(np.expm1(epsilon - total), 0.0), 0.0).mean()
         assert 0 < sliver <= np.exp(flags.log_sliver(epsilon)) and noise < 1e-12
-    kept = _KeptOrders(loss.q, loss.mu, 1e-9, 0.0, ((1, place, width),)).ready()
+    kept = KeptOrders(loss.q, loss.mu, 1e-9, 0.0, ((1, place, width),)).ready()
     one = _Flags([(loss, 1)], 0.4)
     assert np.exp(kept.level) == pytest.approx(1 - one.gap - one.q_flag, rel=1e-9)
 
@@ -109,7 +108,7 @@ def test_moments_and_modulus_of_kept_parts(steps):
     from scipy.special import log_ndtr
 
     loss = PoissonGaussianLoss(0.01, 1.0)
-    kept = _Kept(loss, *steps)
+    kept = Kept(loss, *steps)
     x = np.linspace(-12, 6, 200_001)
     from dpnotes.privacy_loss._sampled_moments import log_mixture
 
@@ -248,7 +247,7 @@ def test_jumps_are_what_is_left_of_a_power():
     from dpnotes.privacy_loss._sampled_moments import log_mixture
 
     loss, k, step = PoissonGaussianLoss(1e-4, 1.0), 50, (5.0, 0.2)
-    made = _Jumps([(_Kept(loss, (1, *step)), _Kept(loss, (-1, *step), (1, 9.0, 0.1)), k)])
+    made = _Jumps([(Kept(loss, (1, *step)), Kept(loss, (-1, *step), (1, 9.0, 0.1)), k)])
     x = np.linspace(-12, 11, 400_001)
     l = log_mixture(x, loss.q, loss.mu)
     weight = np.exp(-x * x / 2 + l) / np.sqrt(2 * np.pi) * (x[1] - x[0])

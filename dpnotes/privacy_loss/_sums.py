@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from math import comb, expm1, isinf, log1p, sqrt
 from typing import Any
 
@@ -269,22 +268,12 @@ class IndependentSum(PrivacyLoss):
             return self._solver.log_delta_bounds(epsilon)
         if epsilon == 0 and not can_flag(self.swapped.parts):  # the total variation is that of the swapped pair
             return self.swapped.log_delta_bounds(0.0)
-        made = Inversion(self.parts, hasty=self._many)
-        ways = [made.log_delta_bounds, partial(rare_log_delta_bounds, self.parts)]
-        low, high = -np.inf, 0.0
-        at = np.array([epsilon])
-        far = made.chernoff_epsilon(float(guess(self.parts, at)[0]))
-        for way in ways[:: -1 if far > WALL * (epsilon + float(spread(self.parts, at)[0])) else 1]:
-            try:
-                own = way(epsilon)
-            except TooSteep:
-                continue
-            low, high = max(low, own[0]), min(high, own[1])
-            if high - low <= 1e-6:
-                return low, high
+        made, at = Inversion(self.parts, hasty=self._many), np.array([epsilon])
+        far = made.chernoff_epsilon(float(guess(self.parts, at)[0])) > WALL * (epsilon + float(spread(self.parts, at)[0]))
+        ways = [lambda: made.log_delta_bounds(epsilon), lambda: rare_log_delta_bounds(self.parts, epsilon)]
+        low, high = _narrowed(-np.inf, 0.0, ways[::-1] if far else ways, lambda low, high: high - low <= 1e-7)
         if high - low > 1e-2 and self._many:
-            own = Inversion(self.parts).log_delta_bounds(epsilon)
-            low, high = max(low, own[0]), min(high, own[1])
+            low, high = _narrowed(low, high, [lambda: Inversion(self.parts).log_delta_bounds(epsilon)])
         return low, high
 
     def _log_delta(self, epsilon: FloatArray) -> FloatArray:
@@ -303,33 +292,26 @@ class IndependentSum(PrivacyLoss):
         least = self._largest * (1 - 1e-15) + float(np.log1p(-np.exp(over))) if over < 0 else 0.0
         if over < 0 and self._largest - least <= 1e-9 * self._largest:
             return least, self._largest
-        lower, upper = self._solved(delta, float(np.log(rest)), slack)
+        lower, upper = self._solved(float(np.log(rest)), slack)
         lower = max(lower, least)
         return lower, min(max(lower, upper), max(self._largest, 0.0))
 
-    def _solved(self, delta: float, log_rest: float, slack: float) -> tuple[float, float]:
+    def _solved(self, log_rest: float, slack: float) -> tuple[float, float]:
         """Of the finite part, as in `_finite_bounds`."""
         if not can_flag(self.parts):
             return self._solver.epsilon_bounds(log_rest, slack)
         made = self._inversion = Inversion(self.parts, hasty=self._many)
-        lower, upper = 0.0, made.chernoff_epsilon(log_rest)
-        ways = [partial(made.epsilon_bounds, log_rest, slack), partial(rare_epsilon_bounds, self.parts, log_rest, upper)]
-        near, none = guess(self.parts, np.array([upper / WALL, 0.0]))
+        highest = made.chernoff_epsilon(log_rest)
+        near, none = guess(self.parts, np.array([highest / WALL, 0.0]))
         if none < log_rest + 1 and self.log_delta_bounds(0.0)[1] <= log_rest:
             return 0.0, 0.0
-        for way in ways[:: -1 if near < log_rest else 1]:
-            try:
-                own = way()
-            except TooSteep:
-                continue
-            lower, upper = max(lower, own[0]), min(upper, own[1])
-            if upper - lower <= (1e-6 if self._many else 1e-4) * upper < np.inf:
-                break
+        ways = [lambda: made.epsilon_bounds(log_rest, slack), lambda: rare_epsilon_bounds(self.parts, log_rest, highest)]
+        ways = ways[::-1] if near < log_rest else ways
+        lower, upper = _narrowed(0.0, highest, ways, lambda low, high: high - low <= 1e-8 * high)
         made.hasty = False  # from here on it has to answer
         if upper - lower > 1e-3 * upper and self._many:
             self._inversion = Inversion(self.parts)
-            own = self._inversion.epsilon_bounds(log_rest, slack)
-            lower, upper = max(lower, own[0]), min(upper, own[1])
+            lower, upper = _narrowed(lower, upper, [lambda: self._inversion.epsilon_bounds(log_rest, slack)])
         return lower, upper
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
@@ -393,6 +375,19 @@ class IndependentSum(PrivacyLoss):
     @property
     def swapped(self) -> PrivacyLoss:
         return independent_sum([(loss.swapped, k) for loss, k in self.parts])
+
+
+def _narrowed(low: float, high: float, ways, enough=lambda low, high: False) -> tuple[float, float]:
+    """The bracket after one way after the other to narrow it, until that is enough."""
+    for way in ways:
+        try:
+            own = way()
+        except TooSteep:
+            continue
+        low, high = max(low, own[0]), min(high, own[1])
+        if enough(low, high):
+            break
+    return low, high
 
 
 def proved_below(loss: PrivacyLoss, read: PrivacyLoss, epsilon: float, log_delta: float) -> bool:
