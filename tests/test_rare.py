@@ -212,6 +212,31 @@ def test_an_upper_bound_that_is_no_number_is_none():
     assert 5e-4 < lower <= upper < 6e-4 and loss.log_delta_bounds(0.9 * lower)[0] > np.log(1e-17)
 
 
+@pytest.mark.parametrize(("q", "mu", "c", "y"), [(1.8e-6, 4.32, 3.9e5, 1e6), (1.3e-4, 3.8, 278.0, 300.0), (1e-7, 1.0, 1e5, 1e6),
+                                                 (0.05, 3.1, 3.8, 10.0)])
+def test_moments_of_added_records_at_large_orders(q, mu, c, y):
+    """To their own error bound, with long doubles: for large mu the window has to reach as far as h does."""
+    orders = PoissonGaussianLoss(q, mu, "add")._quadrature(c, y).ready()
+    x = np.linspace(-12, 12, 400_001).astype(np.longdouble)
+    weight = np.exp(-x * x / 2)
+    l = -np.log1p(np.longdouble(q) * np.expm1(mu * x - np.longdouble(mu) * mu / 2))
+    at = np.linspace(0, y, 5)
+    value, error = orders.on_line(at)
+    tilted = weight / weight.sum() * np.exp(c * l)
+    exact = np.array([complex(np.sum(tilted * np.cos(v * l)), np.sum(tilted * np.sin(v * l))) for v in at])
+    assert np.all(np.abs(np.exp(value) / exact - 1) <= error + 3e-14) and error[0] < 1e-12
+    bound = orders.log_modulus(at[1:])
+    assert np.all(np.log(np.abs(exact))[1:] <= bound + 1e-12)
+
+
+@pytest.mark.parametrize("values", [(np.nan, np.nan), (-3e-20, -1e-20), (np.nan, 0.0)])
+def test_a_reading_that_is_no_number_bounds_nothing(values, monkeypatch):
+    made = Inversion([(PoissonGaussianLoss(0.01, 1.0), 100)])
+    made.log_delta_bounds(0.5)
+    monkeypatch.setattr(Inversion, "_reading", lambda *_: (*values, -3.0, -1.0))
+    assert made.bounds(0.5)[:2] == (-np.inf, np.inf)
+
+
 def test_total_variation_is_that_of_the_swapped_pair():
     loss = PoissonGaussianLoss(1e-7, 1 / 2.7).repeat(40_000)
     assert loss.log_delta_bounds(0.0) == pytest.approx(loss.swapped.log_delta_bounds(0.0), abs=1e-9)
