@@ -315,3 +315,14 @@ def test_what_is_carried_back_from_the_shifts_is_a_bound(q, mu, c, reach):
     orders = loss._at(c, reach).ready()
     y = np.geomspace(orders.y, 20 * orders.y, 200)
     assert np.max(loss.log_mgf(c + 1j * y).real) - orders.level <= orders.log_carried() < 0
+
+
+def test_the_sampling_rate_of_a_promise_behind_the_wall():
+    """On its way the search reads delta down to e**-1000, where a smoothed line once gave a lower bound of infinity."""
+    from dpnotes.accountants import q_for
+
+    q = q_for(1e-4, 1e-12, sigma=2.0, times=10**6)
+    lower, upper = PoissonGaussianLoss(q, 0.5).repeat(10**6).log_delta_bounds(1e-4)
+    assert np.log(1e-12) - 1e-7 < lower <= upper <= np.log(1e-12)
+    lower, upper = PoissonGaussianLoss(1.3e-14, 0.5).repeat(10**6).log_delta_bounds(1e-4)
+    assert lower <= -1000 and lower <= upper < -700

@@ -96,7 +96,7 @@ class Line:
         key = (smoothing, tail)
         if key not in self._terms:
             kernel = self.z if tail else self.z * (self.z + 1)
-            extra = smoothing**2 / 2 * (self.z * (self.z + 1) - self.c * (self.c + 1)) if smoothing else np.zeros(1)
+            extra = smoothing**2 / 2 * 1j * self.y * (2 * self.c + 1 + 1j * self.y) if smoothing else np.zeros(1)
             g = (2 / self.period) * np.exp(self.log_m + extra) / kernel
             g[0] /= 2
             size = np.abs(g)
@@ -283,7 +283,7 @@ class Inversion:
                 return -np.inf, 0.0, slope
             _, wide, wide_factor, _ = self._reading(epsilon, (2 + s * s) * s, False)
             low = 2 * low - wide * np.exp(wide_factor - factor) * (1 + 1e-15)
-        return _log(low) + factor, (inf if np.isnan(high) else _log(high)) + factor, slope  # no number: no bound
+        return _log(low) + factor, _log(high) + factor if high > 0 else inf, slope  # delta is positive: else this is no number
 
     def log_delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """(lower, upper) around log delta(epsilon) of the finite part."""
