@@ -212,6 +212,14 @@ def test_an_upper_bound_that_is_no_number_is_none():
     assert 5e-4 < lower <= upper < 6e-4 and loss.log_delta_bounds(0.9 * lower)[0] > np.log(1e-17)
 
 
+@pytest.mark.parametrize("values", [(np.nan, np.nan), (-3e-20, -1e-20), (np.nan, 0.0)])
+def test_a_reading_that_is_no_number_bounds_nothing(values, monkeypatch):
+    made = Inversion([(PoissonGaussianLoss(0.01, 1.0), 100)])
+    made.log_delta_bounds(0.5)
+    monkeypatch.setattr(Inversion, "_reading", lambda *_: (*values, -3.0, -1.0))
+    assert made.bounds(0.5)[:2] == (-np.inf, np.inf)
+
+
 def test_total_variation_is_that_of_the_swapped_pair():
     loss = PoissonGaussianLoss(1e-7, 1 / 2.7).repeat(40_000)
     assert loss.log_delta_bounds(0.0) == pytest.approx(loss.swapped.log_delta_bounds(0.0), abs=1e-9)

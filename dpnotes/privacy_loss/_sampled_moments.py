@@ -127,7 +127,8 @@ class Orders:
         k, edge = self.power, np.log1p(-self.q)
         digits = DIGITS + 12 * (self.c < 0)
         if k <= 0:
-            return -np.sqrt(2 * (digits + k * edge)), np.sqrt(2 * (digits + k * edge))
+            reach = np.sqrt(2 * (digits + k * edge))
+            return -reach, reach + self.mu  # h itself, which `_tilt` subtracts, is a Gaussian around mu to the right
         top = max(k, 1.0)
         growth = np.log(self.q) + top * (top - 1) * self.mu**2 / 2
         whole = max(0.0, (top - 1) * np.log(self.q) + growth)  # a lower bound of log M(c): M >= 1 and h >= q R
@@ -184,6 +185,8 @@ class Orders:
         # the same for the subtracted 1 and h, whose integrals along the strip are at most e**(a**2 / 2)
         line = np.log(2 + abs(c)) + self.blur * self.a**2 / 2 - decay - min(level, 0.0)
         self.error = 4 * (np.exp(min(missed, 50.0)) + np.exp(min(np.logaddexp(*self.outside), 50.0)) + np.exp(line))
+        if self.power <= 0:  # h beyond the window: the reach is from mu
+            self.error += 4 * (1 + abs(self.c)) * self.q * np.exp(-((x[-1] - self.mu) ** 2) / 2 - min(level, 0.0))
         self.level_error = rounding + self.error
         most = max(-self.power, 0.0) * -np.log(np.cos(self.mu * self.widest / 2))
         kept = log_p + most > -69  # the rest is below 1e-24 together, turned or not
