@@ -170,7 +170,7 @@ def test_extremes_are_finite_and_monotone(q, sigma):
             and not np.isnan(values).any()
         )
         assert 0 <= loss.mean() < np.inf
-        assert loss.renyi(2.0) >= loss.renyi(1.5) >= 0
+        assert loss.renyi(2.0) * (1 + 1e-13) >= loss.renyi(1.5) >= 0  # equal but for rounding where the largest loss decides
 
 
 def test_log_delta_far_below_floats():

@@ -46,6 +46,7 @@ FARTHEST = 300.0  # an output; beyond, quadratures would be too long
 POWERS = np.exp2(np.arange(-2.0, 60.0))
 SHARP = 1e-9  # relative excess that is asked for here
 SEEN = 24.0  # e**-SEEN is not
+SELDOM = 3.0
 ENOUGH = 1e-8  # relative width that is not narrowed further
 FEWER = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 13.01, 0.25)).round()]))
 
@@ -298,6 +299,11 @@ def _crossing(excess: Callable[[float], float], start: float, highest: float) ->
             share = 0.5 if step % 4 == 3 else above / (above - below)
             at = min(max(bad + share * (good - bad), bad + width / 2), good - width / 2)
     return bad, good
+
+
+def is_seldom(parts) -> bool:
+    """Whether few steps are ever sampled: elsewhere no wall is in the way."""
+    return sum(k * loss.q for loss, k in parts if _sampled(loss)) < SELDOM
 
 
 def spread(parts, epsilon: FloatArray) -> FloatArray:

@@ -186,7 +186,7 @@ class Orders:
         line = np.log(2 + abs(c)) + self.blur * self.a**2 / 2 - decay - min(level, 0.0)
         self.error = 4 * (np.exp(min(missed, 50.0)) + np.exp(min(np.logaddexp(*self.outside), 50.0)) + np.exp(line))
         if self.power <= 0:  # h beyond the window: the reach is from mu
-            self.error += 4 * self.c * self.q * np.exp(-((x[-1] - self.mu) ** 2) / 2 - min(level, 0.0))
+            self.error += 4 * (1 + abs(self.c)) * self.q * np.exp(-((x[-1] - self.mu) ** 2) / 2 - min(level, 0.0))
         self.level_error = rounding + self.error
         most = max(-self.power, 0.0) * -np.log(np.cos(self.mu * self.widest / 2))
         kept = log_p + most > -69  # the rest is below 1e-24 together, turned or not

@@ -15,7 +15,7 @@ from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
-from dpnotes.privacy_loss._rare import can_flag, guess, rare_epsilon_bounds, rare_log_delta_bounds, spread
+from dpnotes.privacy_loss._rare import can_flag, guess, is_seldom, rare_epsilon_bounds, rare_log_delta_bounds, spread
 from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
 
 MOST_ATOMS = 60_000
@@ -268,10 +268,11 @@ class IndependentSum(PrivacyLoss):
             return self._solver.log_delta_bounds(epsilon)
         if epsilon == 0 and not can_flag(self.swapped.parts):  # the total variation is that of the swapped pair
             return self.swapped.log_delta_bounds(0.0)
-        made, at = Inversion(self.parts, hasty=self._many), np.array([epsilon])
-        far = made.chernoff_epsilon(float(guess(self.parts, at)[0])) > WALL * (epsilon + float(spread(self.parts, at)[0]))
+        made, at, far = Inversion(self.parts, hasty=self._many), np.array([epsilon]), False
+        if is_seldom(self.parts):
+            far = made.chernoff_epsilon(float(guess(self.parts, at)[0])) > WALL * (epsilon + float(spread(self.parts, at)[0]))
         ways = [lambda: made.log_delta_bounds(epsilon), lambda: rare_log_delta_bounds(self.parts, epsilon)]
-        low, high = _narrowed(-np.inf, 0.0, ways[::-1] if far else ways, lambda low, high: high - low <= 1e-7)
+        low, high = _narrowed(-np.inf, 0.0, ways[::-1] if far else ways, lambda low, high: high - low <= 1e-6)
         if high - low > 1e-2 and self._many:
             low, high = _narrowed(low, high, [lambda: Inversion(self.parts).log_delta_bounds(epsilon)])
         return low, high
@@ -302,12 +303,14 @@ class IndependentSum(PrivacyLoss):
             return self._solver.epsilon_bounds(log_rest, slack)
         made = self._inversion = Inversion(self.parts, hasty=self._many)
         highest = made.chernoff_epsilon(log_rest)
-        near, none = guess(self.parts, np.array([highest / WALL, 0.0]))
-        if none < log_rest + 1 and self.log_delta_bounds(0.0)[1] <= log_rest:
-            return 0.0, 0.0
-        ways = [lambda: made.epsilon_bounds(log_rest, slack), lambda: rare_epsilon_bounds(self.parts, log_rest, highest)]
-        ways = ways[::-1] if near < log_rest else ways
-        lower, upper = _narrowed(0.0, highest, ways, lambda low, high: high - low <= 1e-8 * high)
+        ways = [lambda: made.epsilon_bounds(log_rest, slack),
+                lambda: (0.0, 0.0 if self.log_delta_bounds(0.0)[1] <= log_rest else highest),
+                lambda: rare_epsilon_bounds(self.parts, log_rest, highest)]
+        if is_seldom(self.parts):
+            near, none = guess(self.parts, np.array([highest / WALL, 0.0]))
+            likely = ways[1:2] * int(none < log_rest + 1)
+            ways = likely + ([ways[2], ways[0]] if near < log_rest else [ways[0], ways[2]])
+        lower, upper = _narrowed(0.0, highest, ways, lambda low, high: high - low <= 1e-6 * high)
         made.hasty = False  # from here on it has to answer
         if upper - lower > 1e-3 * upper and self._many:
             self._inversion = Inversion(self.parts)
