@@ -113,3 +113,25 @@ def test_limits():
     with pytest.raises(ValueError, match="at most 700"):
         poisson_sampled_loss(LaplaceLoss(701.0), 0.3)
     assert dp.Laplace(1e-3).poisson_sampled(0.5).privacy_losses()["remove"].maximum == pytest.approx(1000 + np.log(0.5))
+
+
+@pytest.mark.parametrize(
+    ("q", "bound", "epsilon", "log_delta"),
+    [(0.2838422953403827, 7.335699009077232, 6.078005824682672, -20.7028444216357),
+     (0.8353683065094445, 16.65379762701508, 16.473915072600395, -23.1671641620),
+     (0.6801104945333099, 24.89131674235509, 24.50581674031075, -36.2490669)],
+)
+def test_close_to_the_largest_loss_the_bracket_carries_its_rounding(q, bound, epsilon, log_delta):
+    """Truths by interval arithmetic on the closed form."""
+    lower, upper = PoissonLaplaceLoss(q, bound, "remove").log_delta_bounds(epsilon)
+    assert lower <= log_delta <= upper
+
+
+def test_moments_begin_at_the_edge_itself():
+    """With a tiny q the inner loss near the edge loses its digits; the truths are mpmath integrals at 40 digits."""
+    tiny = PoissonLaplaceLoss(1.3358431919674704e-08, 15.098998947092136, "add") + GaussianLoss(0.0036751263564010215)
+    lower, upper = tiny.log_delta_bounds(0.054013729569562095)
+    assert lower <= -119.889516393717688 <= upper < lower + 1e-10
+    other = PoissonLaplaceLoss(0.0014466635353089078, 9.411957799714406, "remove") + GaussianLoss(2.9189161543319284)
+    lower, upper = other.log_delta_bounds(10.390143384002677)
+    assert lower <= -4.65827475836617128 <= upper < lower + 1e-11

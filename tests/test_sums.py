@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpnotes.privacy_loss import DiscreteLoss, GaussianLoss, IndependentSum, LaplaceLoss, PoissonGaussianLoss, independent_sum
+from dpnotes.privacy_loss import (
+    DiscreteLoss,
+    GaussianLoss,
+    IndependentSum,
+    LaplaceLoss,
+    PoissonGaussianLoss,
+    independent_sum,
+    poisson_sampled_loss,
+)
 from dpnotes.privacy_loss._sums import ExactSum, _all_sums, _compositions, _log_multinomial
 
 ORACLES = {
@@ -198,3 +206,27 @@ def test_delta_and_epsilon_are_inverse_and_monotone(loss):
         assert loss.log_delta_bounds(low)[1] >= np.log(delta) - 1e-12
     assert loss.epsilon(1.0) == 0.0
     assert loss.epsilon(0.0) == loss.maximum
+
+
+@pytest.mark.parametrize(
+    ("loss", "epsilon", "log_delta"),
+    [(DiscreteLoss.from_probabilities([0.25, 0.75], [0.875, 0.125]) + LaplaceLoss(2.561023047791775), 4.35278251701983, -38.65),
+     (poisson_sampled_loss(LaplaceLoss(3.7091843353570195), 0.9583294513489758).repeat(2), 7.335370630671732, -36.998)],
+)
+def test_just_below_the_largest_sum_delta_is_not_0(loss, epsilon, log_delta):
+    """The largest loss is a rounded number; truths by quadrature in interval arithmetic."""
+    lower, upper = loss.log_delta_bounds(epsilon)
+    assert lower <= log_delta <= upper
+
+
+def test_added_records_with_little_noise():
+    """Truths by quadrature of the closed form at 30 digits: the moments of added records near mu."""
+    for mu, epsilon, log_delta in ((9.0, 5.0, -0.558719471099844), (12.0, 5.0, -0.558718001799294)):
+        lower, upper = (GaussianLoss(3.5) + PoissonGaussianLoss(0.4, mu, "add")).log_delta_bounds(epsilon)
+        assert lower <= log_delta <= upper < lower + 1e-10
+
+
+def test_noise_too_small_for_a_line_is_answered_at_once():
+    for mu in (1e4, 1e100, 1e200):
+        lower, upper = PoissonGaussianLoss(0.01, mu).repeat(10).epsilon_bounds(1e-5)
+        assert lower <= upper and upper > mu

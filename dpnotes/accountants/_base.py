@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import count, fail, round_up
+from dpnotes._validate import count, fail, probability, round_up, scalar
 
 
 class Accountant(ABC):
@@ -66,6 +66,7 @@ class Accountant(ABC):
 
     def statement(self, delta: float) -> str:
         """The guarantee in one line: numbers, neighbors, sampling, which way it bounds."""
+        delta = scalar("delta", probability("delta", delta))
         relation = self.neighbors or "neighbors as the losses were given"
         sampling = dict.fromkeys(getattr(mechanism, "sampling", None) for mechanism, _ in self.history)
         parts = [f"({round_up(float(self.epsilon(delta)))}, {delta:g})-DP", relation, *filter(None, sampling), self.kind,

@@ -114,6 +114,8 @@ def sigma_for(epsilon: float, delta: float, *, q: float = 1.0, times: int = 1, s
     found = _search(lambda log_sigma: gap(log_sigma, whole=False), start, 1, 60.0)
     if not (np.isfinite(found) and gap(found) <= 0):  # the other direction counts
         found = _search(gap, start, 1, 60.0)
+    if not np.isfinite(found):
+        raise fail("epsilon", epsilon, "small enough for a noise that a float can hold")
     return sensitivity * float(np.exp(found))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import count, fail, nonnegative, plain, probability
+from dpnotes._validate import count, fail, nonnegative, plain, probability, scalar
 from dpnotes.accountants._base import Accountant
 from dpnotes.privacy_loss import IndependentSum, PrivacyLoss, independent_sum
 from dpnotes.privacy_loss._sums import proved_below
@@ -84,7 +84,9 @@ def _log_delta_bounds(loss: PrivacyLoss, epsilon: float) -> tuple[float, float]:
         lower, upper = -np.inf, 0.0
     if np.isfinite(epsilon) and upper > -np.inf and not upper - lower <= WIDE:
         others = [_total_variation(loss), _by_orders(loss, "delta", epsilon)]
-        upper = min([upper, *(float(np.log(other)) + 1e-9 for other in others if 1e-290 < other < 1)])
+        # a 0 may be the rounding of the largest loss, but for a loss without one it is less than any float
+        sure = [max(other, 1e-290) for other in others if other < 1 and (other > 0 or loss.maximum == np.inf)]
+        upper = min([upper, *(float(np.log(other)) + 1e-9 for other in sure)])
     return lower, max(lower, upper)
 
 
@@ -196,7 +198,7 @@ class NumericalAccountant(Accountant):
         times : whole numbers, at least 0, shape (n,).
         delta : the one delta, between 0 and 1.
         """
-        delta = float(probability("delta", delta))
+        delta = scalar("delta", probability("delta", delta))
         counts = [count("times", k) for k in np.asarray(times).ravel().tolist()]
         losses = self.privacy_losses().values()
         bounds = np.array([_worst_epsilon([loss.repeat(k) for loss in losses], delta) for k in counts]).reshape(-1, 2)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpnotes import conversions
-from dpnotes._validate import at_least, fail, nonnegative, plain, probability
+from dpnotes._validate import at_least, fail, nonnegative, plain, probability, scalar
 from dpnotes.accountants._base import Accountant
 from dpnotes.accountants._guarantees import (
     GDP,
@@ -53,7 +53,7 @@ class RenyiAccountant(Accountant):
         super().__init__()
         if orders is not None:
             raise fail("orders", orders, "left out: every real order above 1 is looked at, there is no list of them")
-        if conversion not in TO_DELTA:
+        if not isinstance(conversion, str) or conversion not in TO_DELTA:
             raise fail("conversion", conversion, f"one of {', '.join(TO_DELTA)}")
         self.conversion = conversion
 
@@ -78,7 +78,7 @@ class RenyiAccountant(Accountant):
 
     def best_order(self, delta: float) -> float:
         """The order that gives the epsilon at `delta`, in the direction where it is larger; inf where pure DP is best."""
-        delta = float(probability("delta", delta))
+        delta = scalar("delta", probability("delta", delta))
         return self._search(search_epsilon, delta)[0]
 
     def epsilon_bounds(self, delta: ArrayLike) -> tuple[Any, Any]:
@@ -92,7 +92,8 @@ class RenyiAccountant(Accountant):
     def _search(self, search: Any, target: float) -> tuple[float, float]:
         """(order, value) in the direction where the best order gives more."""
         listed = [order for entry, _ in self.history for order in getattr(entry, "orders", ())]
-        return search(self._curves(), target, self.conversion, listed)
+        with np.errstate(over="ignore"):
+            return search(self._curves(), target, self.conversion, listed)
 
     def delta(self, epsilon: ArrayLike) -> Any:
         """The best order's delta at `epsilon`; upper bound."""

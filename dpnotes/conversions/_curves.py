@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, probability
+from dpnotes._validate import FloatArray, at_least, fail, nonnegative, plain, probability, scalar
 from dpnotes.conversions._renyi import TO_DELTA, TO_EPSILON, Curve
 from dpnotes.privacy_loss._special import log1mexp
 
@@ -46,7 +46,7 @@ def rdp_curve_to_delta(curve: Curve, epsilon: ArrayLike, conversion: str = "opti
 
 def best_order(curve: Curve, delta: float, conversion: str = "optimal") -> float:
     """The order at which `rdp_curve_to_epsilon` ends; inf where pure DP is best."""
-    return search_epsilon([_read(curve)], float(probability("delta", delta)), _known(conversion))[0]
+    return search_epsilon([_read(curve)], scalar("delta", probability("delta", delta)), _known(conversion))[0]
 
 
 def _read(curve: Curve) -> Curve:
@@ -59,7 +59,7 @@ def _read(curve: Curve) -> Curve:
 
 
 def _known(conversion: str) -> str:
-    if conversion not in TO_EPSILON:
+    if not isinstance(conversion, str) or conversion not in TO_EPSILON:
         raise fail("conversion", conversion, f"one of {', '.join(TO_EPSILON)}")
     return conversion
 

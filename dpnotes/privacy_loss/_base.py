@@ -126,11 +126,19 @@ class PrivacyLoss(ABC):
 
     @_far_out
     def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
-        """(lower, upper) around the exact log_delta: here the rounding error of the closed form, 1e-13 of its size."""
-        value = np.asarray(self.log_delta(epsilon))
+        """(lower, upper) around the exact log_delta: the rounding of the closed form, and what that of the losses moves."""
+        epsilon = real("epsilon", epsilon)
+        shift = np.where(np.isfinite(epsilon), self._shift(epsilon), 0.0)
+        low = np.minimum(self._log_delta(epsilon + shift), 0.0)
+        high = np.minimum(self._log_delta(epsilon - shift), 0.0) if shift.any() else low
         with np.errstate(invalid="ignore"):
-            slack = np.where(np.isfinite(value), 4e-15 * (10 + np.abs(value)), 0.0)
-        return plain(value - slack), plain(np.minimum(value + slack, 0.0))
+            low, high = (value + side * np.where(np.isfinite(value), 4e-15 * (10 + np.abs(value)), 0.0)
+                         for side, value in ((-1, low), (1, high)))
+        return plain(low), plain(np.minimum(high, 0.0))
+
+    def _shift(self, epsilon: FloatArray) -> FloatArray:
+        """How far the rounding of the losses, as computed, may move delta sideways. None where it is a plain formula."""
+        return np.zeros(epsilon.shape)
 
     def epsilon(self, delta: ArrayLike) -> Any:
         """The smallest epsilon >= 0 at which `delta` is enough: the inverse of the hockey stick, rounded up.
@@ -224,13 +232,16 @@ class PrivacyLoss(ABC):
 
         if excess(0.0) <= 0:
             return 0.0
+        top = self.maximum
+        if np.isfinite(top):
+            top += (1 if side else -1) * float(self._shift(np.array(top)))
         if log_delta == -np.inf or (self.infinity_mass and log_delta < np.log(self.infinity_mass)):
-            return self.maximum
+            return top
         low, high = 0.0, 1.0
-        while high < self.maximum and excess(high) > 0:
+        while high < top and excess(high) > 0:
             low, high = high, 4 * high
-        if high >= self.maximum:
-            high = self.maximum
+        if high >= top:
+            high = top
         if not np.isfinite(high):
             return np.inf
         from scipy.optimize import brentq

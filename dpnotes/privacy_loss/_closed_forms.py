@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import erf, exp, log, log1p, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -311,13 +310,8 @@ class DiscreteLoss(PrivacyLoss):
             infinite = np.broadcast_to(np.log(self.infinity_mass), (*epsilon.shape, 1))
         return logsumexp(np.concatenate([self.log_masses + log1mexp(gap), infinite], axis=-1))
 
-    def log_delta_bounds(self, epsilon: ArrayLike) -> tuple[Any, Any]:
-        """(lower, upper) around the exact log_delta; close to a loss, delta feels the rounding of that loss."""
-        epsilon = real("epsilon", epsilon)
-        shift = np.where(np.isfinite(epsilon), 4e-16 * np.abs(epsilon), 0.0)
-        with np.errstate(over="ignore"):
-            below, above = epsilon - shift, epsilon + shift
-        return super().log_delta_bounds(above)[0], super().log_delta_bounds(below)[1]
+    def _shift(self, epsilon: FloatArray) -> FloatArray:
+        return 4e-16 * np.abs(epsilon)  # close to a loss, delta feels the rounding of that loss
 
     def _epsilon_bounds(self, delta: float) -> tuple[float, float]:
         above = self.losses > 0

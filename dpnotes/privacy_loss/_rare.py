@@ -46,7 +46,7 @@ FARTHEST = 300.0  # an output; beyond, quadratures would be too long
 POWERS = np.exp2(np.arange(-2.0, 60.0))
 SHARP = 1e-9  # relative excess that is asked for here
 SEEN = 24.0  # e**-SEEN is not
-SELDOM = 3.0
+SELDOM, STEEP = 3.0, 60.0
 ENOUGH = 1e-8  # relative width that is not narrowed further
 FEWER = np.unique(np.concatenate([np.arange(8.0, 64, 4), np.exp2(np.arange(6, 13.01, 0.25)).round()]))
 
@@ -304,6 +304,11 @@ def _crossing(excess: Callable[[float], float], start: float, highest: float) ->
 def is_seldom(parts) -> bool:
     """Whether few steps are ever sampled: elsewhere no wall is in the way."""
     return sum(k * loss.q for loss, k in parts if _sampled(loss)) < SELDOM
+
+
+def is_steep(parts) -> bool:
+    """Whether a sampled part has so little noise that lines and flags would take seconds and say next to nothing."""
+    return any(loss.mu > (STEEP if loss._remove else 1e4) for loss, _ in parts if type(loss) is PoissonGaussianLoss)
 
 
 def spread(parts, epsilon: FloatArray) -> FloatArray:

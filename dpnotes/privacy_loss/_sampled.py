@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import ceil, log1p, log2, sqrt
+from math import ceil, log, log1p, log2, sqrt
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
@@ -53,8 +53,9 @@ class PoissonGaussianLoss(PrivacyLoss):
 
     def __new__(cls, q: float, mu: float, direction: str = "remove") -> PrivacyLoss:
         q, mu = scalar("q", probability("q", q)), scalar("mu", nonnegative("mu", mu))
-        if direction not in DIRECTIONS:
+        if not isinstance(direction, str) or direction not in DIRECTIONS:
             raise fail("direction", direction, "'remove' or 'add'")
+        mu = np.inf if mu > 1e150 else mu  # as good as infinite: half its square is no float
         if q == 1 or q * mu == 0:
             return GaussianLoss(mu if q == 1 else 0.0)
         if np.isinf(mu):
@@ -89,10 +90,15 @@ class PoissonGaussianLoss(PrivacyLoss):
 
     def _inner_loss(self, loss: FloatArray) -> FloatArray:
         """log R, where log(1 - q + q R) = loss; -inf at and below the edge log(1 - q)."""
-        inside = np.maximum(loss, np.log1p(-self.q))
+        edge = log1p(-self.q)
+        inside = np.maximum(loss, edge)
         near = np.asarray(inside < 1.0)
         with np.errstate(divide="ignore"):
-            inner = np.asarray(np.log1p(np.maximum(np.expm1(np.minimum(inside, 1.0)) / self.q, -1.0)))
+            change = np.asarray(np.expm1(np.minimum(inside, 1.0)) / self.q)
+            inner = np.asarray(np.log1p(np.maximum(change, -1.0)))
+            low = change < -0.5  # R = (1 - q) (e**(loss - edge) - 1) / q
+            if low.any():
+                inner[low] = edge - log(self.q) + np.log(np.expm1(np.asarray(inside)[low] - edge))
         if not near.all():
             far = inside[~near]
             inner[~near] = far - np.log(self.q) + np.log1p((self.q - 1) * np.exp(-far))
@@ -111,6 +117,9 @@ class PoissonGaussianLoss(PrivacyLoss):
         inside = np.minimum(epsilon, self.maximum)
         value = log1mexp(inside - self.maximum) + self._inner._log_delta(-self._inner_loss(-inside))
         return np.where(epsilon >= self.maximum, -np.inf, value)
+
+    def _shift(self, epsilon: FloatArray) -> FloatArray:
+        return 8 * UNIT * (np.abs(epsilon) - log1p(-self.q) - (log(self.q) if self._remove else 0.0))
 
     def _log_tail(self, loss: FloatArray) -> FloatArray:
         if self._remove:
@@ -283,7 +292,7 @@ def poisson_sampled_loss(loss: PrivacyLoss, q: float, direction: str = "remove")
     q = scalar("q", probability("q", q))
     if isinstance(loss, GaussianLoss):
         return PoissonGaussianLoss(q, loss.mu, direction)
-    if direction not in DIRECTIONS:
+    if not isinstance(direction, str) or direction not in DIRECTIONS:
         raise fail("direction", direction, "'remove' or 'add'")
     laplace = isinstance(loss, LaplaceLoss) and (loss.bound <= LARGEST_LAPLACE or np.isinf(loss.bound))
     if not laplace and not isinstance(loss, DiscreteLoss):

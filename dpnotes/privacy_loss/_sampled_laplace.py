@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import log
+
 import numpy as np
 
 from dpnotes._validate import FloatArray
 from dpnotes.privacy_loss._base import PrivacyLoss
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, LaplaceLoss
 from dpnotes.privacy_loss._sampled import PoissonGaussianLoss
-from dpnotes.privacy_loss._special import log1mexp, logsumexp
+from dpnotes.privacy_loss._special import UNIT, log1mexp, logsumexp
 
 POINTS = 16  # of Gauss and Legendre in each panel
 TURN, WIDTH, FORGOTTEN = 10.0, 0.5, 50.0  # most of |z| times the loss, and of the inner loss, in a panel; e**-50 is left out
@@ -71,6 +73,10 @@ class PoissonLaplaceLoss(PrivacyLoss):
             value = log1mexp(inside + np.log1p(-self.q)) + self._inner._log_delta(-self._inner_loss(-inside))
         return np.where(epsilon >= self.maximum, -np.inf, value)
 
+    def _shift(self, epsilon: FloatArray) -> FloatArray:
+        far = self.bound - log(self.q) if self._remove else 0.0
+        return 8 * UNIT * (np.abs(epsilon) + abs(self.minimum) + abs(self.maximum) + far)
+
     def _tails(self, l: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P[inner loss > l] and Q[inner loss > l] for l from -bound on, below bound."""
         return 1 - 0.5 * np.exp((l - self.bound) / 2), 0.5 * np.exp(-(l + self.bound) / 2)
@@ -111,8 +117,10 @@ class PoissonLaplaceLoss(PrivacyLoss):
         reach = (FORGOTTEN + self.bound) / max(low, -high, 1e-300)
         first, last = max(self.minimum, self.maximum - reach if low > 0 else -np.inf), min(self.maximum, self.minimum + reach
                                                                                         if high < 0 else np.inf)
-        first, last = (first, last) if self._remove else (-last, -first)
+        whole = np.array([first == self.minimum, last == self.maximum])
+        first, last, whole = (first, last, whole) if self._remove else (-last, -first, whole[::-1])
         ends = np.clip(self._inner_loss(np.array([first, last])), -self.bound, self.bound)
+        ends = np.where(whole, [-self.bound, self.bound], ends)  # close to an edge the inner loss has lost digits
         edges = np.unique(np.concatenate([
             np.clip(self._inner_loss(np.linspace(first, last, int(size * (last - first) / TURN) + 2)[1:-1]), *ends),
             np.linspace(*ends, int((ends[1] - ends[0]) / WIDTH) + 2)]))
@@ -122,6 +130,7 @@ class PoissonLaplaceLoss(PrivacyLoss):
         l = np.concatenate([[-self.bound], l, [self.bound]])
         log_q, s = np.concatenate([[-np.log(2)], log_q, [-np.log(2) - self.bound]]), self._outer(l)
         made = DiscreteLoss(s, log_q + s, 0.0, 0.0) if self._remove else DiscreteLoss(-s, log_q, 0.0, 0.0)
+        made.loss_error = UNIT * (8 - log(self.q) + self.bound) * float(np.max(np.abs(s)))
         if len(self._kept) > 20:
             self._kept.clear()
         self._kept[key] = made, max(self._log_missed(middle, half, c, y) for c in (low, high))

@@ -15,8 +15,8 @@ from dpnotes.privacy_loss._base import PrivacyLoss, _far_out
 from dpnotes.privacy_loss._closed_forms import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpnotes.privacy_loss._inversion import Inversion
 from dpnotes.privacy_loss._lattice_inversion import LatticeInversion, common_lattice
-from dpnotes.privacy_loss._rare import can_flag, guess, is_seldom, rare_epsilon_bounds, rare_log_delta_bounds, spread
-from dpnotes.privacy_loss._special import UNIT, TooSteep, log1mexp
+from dpnotes.privacy_loss._rare import can_flag, guess, is_seldom, is_steep, rare_epsilon_bounds, rare_log_delta_bounds, spread
+from dpnotes.privacy_loss._special import UNIT, log1mexp
 
 MOST_ATOMS = 60_000
 MOST_LAPLACE = 12
@@ -221,7 +221,11 @@ class IndependentSum(PrivacyLoss):
         self.infinity_mass = 0.0 - expm1(self._log_finite)
         self.minimum = float(sum(k * loss.minimum for loss, k in self.parts))
         self.maximum = float(sum(k * loss.maximum for loss, k in self.parts))
-        self._largest = float(sum(k * getattr(loss, "largest_finite", loss.maximum) for loss, k in self.parts))
+        tops = [(np.array(getattr(loss, "largest_finite", loss.maximum)), loss, k) for loss, k in self.parts]
+        largest, off = float(sum(k * top for top, _, k in tops)), 0.0
+        if largest < np.inf:  # and its rounding
+            off = float(sum(k * (loss._shift(top) + 4 * UNIT * abs(top)) for top, loss, k in tops))
+        self._largest, self._surely = largest + off, largest - off
         # log of the mass on the largest finite loss, which alone takes (1 - e**(epsilon - largest)) of it
         self._top = float(sum(k * loss._log_top() for loss, k in self.parts)) * (1 + 1e-14) - 1e-14
         self._inversion: Inversion | None = None
@@ -252,18 +256,20 @@ class IndependentSum(PrivacyLoss):
             low, high = self.swapped.log_delta_bounds(-epsilon)
             # 1 - e**epsilon + e**(epsilon + log delta'), both terms positive
             base = log1mexp(np.asarray(epsilon))
-            return tuple(float(np.logaddexp(base, epsilon + v)) + s for v, s in ((low, -4e-16), (high, 4e-16)))
+            return _widened(*(float(np.logaddexp(base, epsilon + v)) for v in (low, high)))
         with np.errstate(divide="ignore"):
             infinite = float(np.log(self.infinity_mass))
         if epsilon >= self._largest or epsilon == np.inf:
             return infinite, infinite
         low, high = self._finite_bounds(epsilon)
-        low = max(low, self._top + float(log1mexp(epsilon - self._largest * (1 - 1e-15))))
+        low = max(low, self._top + float(log1mexp(np.minimum(epsilon - self._surely, 0.0))))
         high = max(low, high)
-        return float(np.logaddexp(low, infinite)) - 4e-16, float(np.logaddexp(high, infinite)) + 4e-16
+        return _widened(float(np.logaddexp(low, infinite)), float(np.logaddexp(high, infinite)))
 
     def _finite_bounds(self, epsilon: float) -> tuple[float, float]:
         """Of the finite part: by one line; where rare large losses make that too long, by flagging them (`_rare`)."""
+        if is_steep(self.parts):
+            return _narrowed(-np.inf, 0.0, [lambda: (-np.inf, Inversion(self.parts).chernoff(epsilon))])
         if not can_flag(self.parts):
             return self._solver.log_delta_bounds(epsilon)
         if epsilon == 0 and not can_flag(self.swapped.parts):  # the total variation is that of the swapped pair
@@ -290,7 +296,7 @@ class IndependentSum(PrivacyLoss):
             return 0.0, self.maximum
         slack = 4 * UNIT * (delta + self.infinity_mass) / rest if self.infinity_mass else UNIT
         over = float(np.log(rest)) + slack - self._top
-        least = self._largest * (1 - 1e-15) + float(np.log1p(-np.exp(over))) if over < 0 else 0.0
+        least = self._surely + float(np.log1p(-np.exp(over))) if over < 0 else 0.0
         if over < 0 and self._largest - least <= 1e-9 * self._largest:
             return least, self._largest
         lower, upper = self._solved(float(np.log(rest)), slack)
@@ -299,6 +305,8 @@ class IndependentSum(PrivacyLoss):
 
     def _solved(self, log_rest: float, slack: float) -> tuple[float, float]:
         """Of the finite part, as in `_finite_bounds`."""
+        if is_steep(self.parts):
+            return _narrowed(0.0, np.inf, [lambda: (0.0, Inversion(self.parts).chernoff_epsilon(log_rest))])
         if not can_flag(self.parts):
             return self._solver.epsilon_bounds(log_rest, slack)
         made = self._inversion = Inversion(self.parts, hasty=self._many)
@@ -328,7 +336,7 @@ class IndependentSum(PrivacyLoss):
         if loss >= self._largest or loss == np.inf:
             return infinite, infinite
         low, high = self._solver.log_tail_bounds(loss)
-        return float(np.logaddexp(low, infinite)) - 4e-16, float(np.logaddexp(high, infinite)) + 4e-16
+        return _widened(float(np.logaddexp(low, infinite)), float(np.logaddexp(high, infinite)))
 
     def _cdf(self, loss: FloatArray) -> FloatArray:
         return -np.expm1(np.minimum(self._log_tail(loss), 0.0))
@@ -380,12 +388,22 @@ class IndependentSum(PrivacyLoss):
         return independent_sum([(loss.swapped, k) for loss, k in self.parts])
 
 
+def _widened(low: float, high: float) -> tuple[float, float]:
+    """By the rounding of a sum of two exponentials."""
+    return (low - 4e-16 * (1 + abs(low)) if low > -np.inf else low), (high + 4e-16 * (1 + abs(high)) if high > -np.inf else high)
+
+
 def _narrowed(low: float, high: float, ways, enough=lambda low, high: False) -> tuple[float, float]:
-    """The bracket after one way after the other to narrow it, until that is enough."""
+    """The bracket after one way after the other to narrow it, until that is enough. One that leaves the range of floats says
+    nothing.
+    """
     for way in ways:
         try:
-            own = way()
-        except TooSteep:
+            with np.errstate(all="ignore"):
+                own = way()
+        except (ArithmeticError, ValueError):
+            continue
+        if not own[0] <= own[1]:
             continue
         low, high = max(low, own[0]), min(high, own[1])
         if enough(low, high):
