@@ -232,11 +232,12 @@ class PrivacyLoss(ABC):
 
         if excess(0.0) <= 0:
             return 0.0
-        top = self.maximum
+        top = most = self.maximum  # rounded up, and to this side
         if np.isfinite(top):
-            top += (1 if side else -1) * float(self._shift(np.array(top)))
+            off = float(self._shift(np.array(top)))
+            top, most = top + off, top + off if side else top - off
         if log_delta == -np.inf or (self.infinity_mass and log_delta < np.log(self.infinity_mass)):
-            return top
+            return self.maximum
         low, high = 0.0, 1.0
         while high < top and excess(high) > 0:
             low, high = high, 4 * high
@@ -251,7 +252,7 @@ class PrivacyLoss(ABC):
         step = 2e-14 * root
         while step and (excess(root) > 0) == bool(side) and low < root < high:
             root, step = (root + step, 2 * step) if side else (root - step, 2 * step)
-        return min(max(root, low), high)
+        return min(max(root, low), high, most)
 
     def __repr__(self) -> str:
         kind, mass = type(self).__name__, self.infinity_mass

@@ -242,6 +242,9 @@ class IndependentSum(PrivacyLoss):
     def _key(self) -> tuple:
         return (frozenset(self.parts),)
 
+    def _shift(self, epsilon: FloatArray) -> FloatArray:
+        return np.full(epsilon.shape, self._largest - self._surely)
+
     @_far_out
     def log_delta_bounds(self, epsilon):
         epsilon = real("epsilon", epsilon)
